@@ -41,6 +41,8 @@ from globalmin.estimators import ConvolutionalFilterRegressor as ConvolutionalFi
 from globalmin.estimators import DeepNetworkClassifier as DeepNetworkClassifier
 from globalmin.estimators import DeepNetworkRegressor as DeepNetworkRegressor
 from globalmin.estimators import PatchNetworkRegressor as PatchNetworkRegressor
+from globalmin.estimators import ProvedNetworkClassifier as ProvedNetworkClassifier
+from globalmin.estimators import ProvedNetworkRegressor as ProvedNetworkRegressor
 from globalmin.estimators import QuadraticNetworkClassifier as QuadraticNetworkClassifier
 from globalmin.estimators import QuadraticNetworkRegressor as QuadraticNetworkRegressor
 from globalmin.estimators import QuadraticNetworkRegressorCV as QuadraticNetworkRegressorCV
@@ -49,6 +51,7 @@ from globalmin.estimators import ReluNetworkRegressor as ReluNetworkRegressor
 from globalmin.estimators import ShallowNetworkClassifier as ShallowNetworkClassifier
 from globalmin.estimators import ShallowNetworkRegressor as ShallowNetworkRegressor
 from globalmin.estimators import SquaresNetworkRegressor as SquaresNetworkRegressor
+from globalmin.estimators import choose_model as choose_model
 from globalmin.factorization.claims import certify_factorization as certify_factorization
 from globalmin.factorization.factors import Factors as Factors
 from globalmin.factorization.train import factorize as factorize

@@ -32,7 +32,17 @@ def table_of(path, X, y):
 def by_command(tmp_path, capsys, X, y, *options):
     """`globalmin fit`: the target of its JSON, and the tensors of its file."""
     data, out = table_of(tmp_path / "table.csv", X, y), tmp_path / "out"
-    arguments = ["fit", str(data), "--target", "y", "--out", str(out), "--test-size", "0"]
+    arguments = [
+        "fit",
+        str(data),
+        "--interpolate",
+        "--target",
+        "y",
+        "--out",
+        str(out),
+        "--test-size",
+        "0",
+    ]
     code = main([*arguments, "--json", "--quiet", *options])
     target = json.loads(capsys.readouterr().out)["targets"][0]
     return code, target, load_file(out / "certificate.gmc")

@@ -13,7 +13,7 @@ from globalmin_check import Verdict
 def fitted(run, table, tmp_path):
     """A table and the output folder of a fit on all its rows but the held-out ones."""
     path = table(20)
-    assert run("fit", path, "-t", "price", "--out", tmp_path / "o").code == 0
+    assert run("fit", "--interpolate", path, "-t", "price", "--out", tmp_path / "o").code == 0
     return path, tmp_path / "o"
 
 

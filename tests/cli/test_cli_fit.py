@@ -14,7 +14,17 @@ FILES = {"model.safetensors", "certificate.gmc", "report.html", "fit.json"}
 
 
 def test_a_small_table_is_fitted_proved_and_accepted(run, table, tmp_path):
-    ended = run("fit", table(), "--target", "price", "--out", tmp_path / "o", "--test-size", 0)
+    ended = run(
+        "fit",
+        "--interpolate",
+        table(),
+        "--target",
+        "price",
+        "--out",
+        tmp_path / "o",
+        "--test-size",
+        0,
+    )
     assert ended.code == 0, ended
     assert everything_below(tmp_path / "o") == FILES
     assert check(tmp_path / "o" / "certificate.gmc").verdict is Verdict.ACCEPTED
@@ -26,7 +36,9 @@ def test_a_small_table_is_fitted_proved_and_accepted(run, table, tmp_path):
 
 def test_the_saved_model_reproduces_the_training_targets(run, table, tmp_path):
     path = table()
-    run("fit", path, "--target", "price", "--out", tmp_path / "o", "--test-size", 0)
+    run(
+        "fit", "--interpolate", path, "--target", "price", "--out", tmp_path / "o", "--test-size", 0
+    )
     stored = load_network(tmp_path / "o" / "model.safetensors")
     raw = np.loadtxt(path, delimiter=",", skiprows=1)
     assert stored.preprocessing is not None
@@ -39,6 +51,7 @@ def test_the_saved_model_reproduces_the_training_targets(run, table, tmp_path):
 def test_relu_is_fitted_proved_and_drawn_with_its_margins(run, table, tmp_path):
     ended = run(
         "fit",
+        "--interpolate",
         table(),
         "-t",
         "price",
@@ -56,7 +69,9 @@ def test_relu_is_fitted_proved_and_drawn_with_its_margins(run, table, tmp_path):
 
 
 def test_json_is_one_object_with_the_documented_keys(run, table, tmp_path):
-    ended = run("fit", table(), "--target", "price", "--out", tmp_path / "o", "--json")
+    ended = run(
+        "fit", "--interpolate", table(), "--target", "price", "--out", tmp_path / "o", "--json"
+    )
     result = ended.json
     assert ended.code == 0
     assert ended.err == ""
@@ -91,7 +106,7 @@ def test_json_is_one_object_with_the_documented_keys(run, table, tmp_path):
 
 
 def test_one_fifth_of_the_rows_is_held_out_and_not_trained_on(run, table, tmp_path):
-    ended = run("fit", table(24), "--target", "price", "--out", tmp_path / "o")
+    ended = run("fit", "--interpolate", table(24), "--target", "price", "--out", tmp_path / "o")
     record = json.loads((tmp_path / "o" / "fit.json").read_text(encoding="utf-8"))
     assert ended.code == 0
     assert (record["data"]["n_rows"], record["data"]["n_train"], record["data"]["n_held_out"]) == (
@@ -109,6 +124,7 @@ def test_several_targets_give_one_network_and_one_certificate_each(run, table, t
     path = table(12, targets=names)
     ended = run(
         "fit",
+        "--interpolate",
         path,
         "-t",
         names[0],
@@ -133,7 +149,12 @@ def test_several_targets_give_one_network_and_one_certificate_each(run, table, t
 def test_the_same_command_writes_the_same_bytes(run, table, tmp_path):
     path = table(12)
     for name in ("one", "two"):
-        assert run("fit", path, "-t", "price", "--out", tmp_path / name, "--seed", 3).code == 0
+        assert (
+            run(
+                "fit", "--interpolate", path, "-t", "price", "--out", tmp_path / name, "--seed", 3
+            ).code
+            == 0
+        )
     for file in FILES:
         assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes(), (
             file
@@ -142,7 +163,9 @@ def test_the_same_command_writes_the_same_bytes(run, table, tmp_path):
 
 def test_gradient_descent_is_certified_by_the_descent_claim(run, table, tmp_path):
     arguments = ("--method", "gradient_descent", "--width", 60, "--test-size", 0, "--json")
-    ended = run("fit", table(8), "-t", "price", "--out", tmp_path / "o", *arguments)
+    ended = run(
+        "fit", "--interpolate", table(8), "-t", "price", "--out", tmp_path / "o", *arguments
+    )
     assert ended.code == 0, ended
     assert "descent" in [c["kind"] for c in ended.json["targets"][0]["claims"]]
     assert "later step" in (tmp_path / "o" / "report.html").read_text(encoding="utf-8")
@@ -152,7 +175,16 @@ def test_gradient_descent_until_proved_is_proved_from_its_start_and_drawn(run, t
     """OS-T2.1 for the run of this very fit; the page shows the residual and the replay's error."""
     arguments = ("--method", "gradient_descent", "--until", "proved", "--width", 60, "--json")
     ended = run(
-        "fit", table(8), "-t", "price", "--out", tmp_path / "o", "--test-size", 0, *arguments
+        "fit",
+        "--interpolate",
+        table(8),
+        "-t",
+        "price",
+        "--out",
+        tmp_path / "o",
+        "--test-size",
+        0,
+        *arguments,
     )
     assert ended.code == 0, ended
     target = ended.json["targets"][0]
@@ -175,7 +207,7 @@ def test_gradient_descent_until_proved_is_proved_from_its_start_and_drawn(run, t
     ],
 )
 def test_until_is_refused_where_it_means_nothing(run, table, arguments, word):
-    ended = run("fit", table(8), "-t", "price", *arguments)
+    ended = run("fit", "--interpolate", table(8), "-t", "price", *arguments)
     assert ended.code == 2
     assert word in " ".join(ended.err.split())
 
@@ -186,7 +218,18 @@ def test_repeated_rows_are_told_to_be_in_the_way_of_a_proof_from_the_start(run, 
 
     path = table(8, change=repeat)
     arguments = ("--method", "gradient_descent", "--until", "proved", "--width", 60, "-q")
-    ended = run("fit", path, "-t", "price", "--out", tmp_path / "o", "--test-size", 0, *arguments)
+    ended = run(
+        "fit",
+        "--interpolate",
+        path,
+        "-t",
+        "price",
+        "--out",
+        tmp_path / "o",
+        "--test-size",
+        0,
+        *arguments,
+    )
     assert ended.code == 0, ended
     assert "not in the certificate: trajectory: rows repeat" in ended.err
 
@@ -194,6 +237,7 @@ def test_repeated_rows_are_told_to_be_in_the_way_of_a_proof_from_the_start(run, 
 def test_both_layers_can_be_trained(run, table, tmp_path):
     ended = run(
         "fit",
+        "--interpolate",
         table(12),
         "-t",
         "price",
@@ -212,6 +256,7 @@ def test_both_layers_can_be_trained(run, table, tmp_path):
 def test_a_network_too_narrow_is_saved_and_reported_as_not_proved(run, table, tmp_path):
     ended = run(
         "fit",
+        "--interpolate",
         table(),
         "-t",
         "price",
@@ -239,6 +284,7 @@ def test_a_loss_floor_far_below_the_loss_is_accepted_but_not_a_proof_of_the_mini
     # labels
     ended = run(
         "fit",
+        "--interpolate",
         table(),
         "-t",
         "price",
@@ -261,15 +307,42 @@ def test_a_loss_floor_far_below_the_loss_is_accepted_but_not_a_proof_of_the_mini
 
 def test_a_second_fit_replaces_the_first_and_leaves_other_files_alone(run, table, tmp_path):
     path, out = table(), tmp_path / "o"
-    assert run("fit", path, "-t", "price", "--out", out, "--test-size", 0).code == 0
+    assert (
+        run("fit", "--interpolate", path, "-t", "price", "--out", out, "--test-size", 0).code == 0
+    )
     (out / "notes.txt").write_text("mine", encoding="utf-8")
-    assert run("fit", path, "-t", "price", "--out", out, "--width", 2, "--test-size", 0).code == 1
+    assert (
+        run(
+            "fit",
+            "--interpolate",
+            path,
+            "-t",
+            "price",
+            "--out",
+            out,
+            "--width",
+            2,
+            "--test-size",
+            0,
+        ).code
+        == 1
+    )
     assert everything_below(out) == (FILES - {"certificate.gmc"}) | {"notes.txt"}
     assert (out / "notes.txt").read_text(encoding="utf-8") == "mine"
 
 
 def test_nothing_but_the_output_folder_is_left_behind(run, table, tmp_path):
-    run("fit", table(), "-t", "price", "--out", tmp_path / "deep" / "er" / "o", "--test-size", 0)
+    run(
+        "fit",
+        "--interpolate",
+        table(),
+        "-t",
+        "price",
+        "--out",
+        tmp_path / "deep" / "er" / "o",
+        "--test-size",
+        0,
+    )
     top = {path.name for path in tmp_path.iterdir()}
     assert top == {"table.csv", "deep"}
     assert {path.name for path in (tmp_path / "deep" / "er").iterdir()} == {"o"}
@@ -279,6 +352,7 @@ def test_nothing_but_the_output_folder_is_left_behind(run, table, tmp_path):
 def test_other_scalings_and_no_bias_work(run, table, tmp_path, scaling):
     ended = run(
         "fit",
+        "--interpolate",
         table(12),
         "-t",
         "price",
@@ -294,7 +368,7 @@ def test_other_scalings_and_no_bias_work(run, table, tmp_path, scaling):
 
 
 def test_certificate_model_and_record_name_no_place_and_no_time(run, table, tmp_path):
-    run("fit", table(12), "-t", "price", "--out", tmp_path / "o")
+    run("fit", "--interpolate", table(12), "-t", "price", "--out", tmp_path / "o")
     for file in FILES:
         content = (tmp_path / "o" / file).read_bytes()
         assert str(tmp_path).encode() not in content

@@ -41,7 +41,15 @@ BROKEN = {
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_table_exits_with_3_names_the_place_and_leaves_nothing(run, table, tmp_path, name):
     change, expected = BROKEN[name]
-    ended = run("fit", table(change=change), "--target", "price", "--out", tmp_path / "new" / "o")
+    ended = run(
+        "fit",
+        "--interpolate",
+        table(change=change),
+        "--target",
+        "price",
+        "--out",
+        tmp_path / "new" / "o",
+    )
     assert ended.code == 3
     assert ended.out == ""
     assert all(part in ended.err for part in expected), ended.err
@@ -49,7 +57,7 @@ def test_a_broken_table_exits_with_3_names_the_place_and_leaves_nothing(run, tab
 
 
 def test_a_missing_target_exits_with_3_and_lists_the_columns(run, table, tmp_path):
-    ended = run("fit", table(), "--target", "cost", "--out", tmp_path / "o")
+    ended = run("fit", "--interpolate", table(), "--target", "cost", "--out", tmp_path / "o")
     assert ended.code == 3
     assert "'cost'" in ended.err
     assert "'price'" in ended.err
@@ -59,6 +67,7 @@ def test_a_missing_target_exits_with_3_and_lists_the_columns(run, table, tmp_pat
 def test_with_json_an_error_is_one_object_on_stdout(run, table, tmp_path):
     ended = run(
         "fit",
+        "--interpolate",
         table(change=_set(3, 1, "cheap")),
         "--target",
         "price",
@@ -73,11 +82,30 @@ def test_with_json_an_error_is_one_object_on_stdout(run, table, tmp_path):
 
 
 def test_a_failing_fit_leaves_an_earlier_one_as_it_was(run, table, tmp_path):
-    assert run("fit", table(12), "-t", "price", "--out", tmp_path / "o", "--test-size", 0).code == 0
+    assert (
+        run(
+            "fit",
+            "--interpolate",
+            table(12),
+            "-t",
+            "price",
+            "--out",
+            tmp_path / "o",
+            "--test-size",
+            0,
+        ).code
+        == 0
+    )
     before = {path.name: path.read_bytes() for path in (tmp_path / "o").iterdir()}
     assert (
         run(
-            "fit", table(12, change=_set(3, 1, "cheap")), "-t", "price", "--out", tmp_path / "o"
+            "fit",
+            "--interpolate",
+            table(12, change=_set(3, 1, "cheap")),
+            "-t",
+            "price",
+            "--out",
+            tmp_path / "o",
         ).code
         == 3
     )
@@ -91,6 +119,7 @@ def test_equal_rows_with_different_labels_get_the_exact_floor_and_a_proved_gap(
     path = table(20, change=_contradiction)
     ended = run(
         "fit",
+        "--interpolate",
         path,
         "-t",
         "price",
@@ -127,7 +156,15 @@ def test_equal_rows_with_different_labels_get_the_exact_floor_and_a_proved_gap(
 def test_the_table_printed_for_contradicting_rows_says_that_the_minimum_is_not_zero(
     run, table, tmp_path
 ):
-    ended = run("fit", table(20, change=_contradiction), "-t", "price", "--out", tmp_path / "o")
+    ended = run(
+        "fit",
+        "--interpolate",
+        table(20, change=_contradiction),
+        "-t",
+        "price",
+        "--out",
+        tmp_path / "o",
+    )
     assert ended.code == 0, ended
     text = " ".join(ended.out.split())
     assert "global minimum is L* = " in text
@@ -142,6 +179,7 @@ def test_contradicting_rows_are_never_split_apart_whatever_the_seed(run, table, 
     for seed in range(4):
         ended = run(
             "fit",
+            "--interpolate",
             table(20, change=_contradiction),
             "-t",
             "price",
@@ -161,6 +199,7 @@ def test_repeated_rows_with_equal_labels_are_left_out_with_a_word_and_the_rest_i
 ):
     ended = run(
         "fit",
+        "--interpolate",
         table(20, change=_repetition),
         "-t",
         "price",
@@ -174,7 +213,7 @@ def test_repeated_rows_with_equal_labels_are_left_out_with_a_word_and_the_rest_i
 
 
 def test_one_row_works(run, table, tmp_path):
-    ended = run("fit", table(1), "-t", "price", "--out", tmp_path / "o", "--json")
+    ended = run("fit", "--interpolate", table(1), "-t", "price", "--out", tmp_path / "o", "--json")
     assert ended.code == 0, ended
     assert ended.json["data"]["n_held_out"] == 0
     assert ended.json["targets"][0]["scores"]["held_out_r2"] is None
@@ -182,7 +221,14 @@ def test_one_row_works(run, table, tmp_path):
 
 def test_a_constant_target_works(run, table, tmp_path):
     ended = run(
-        "fit", table(20, change=_constant), "-t", "price", "--out", tmp_path / "o", "--json"
+        "fit",
+        "--interpolate",
+        table(20, change=_constant),
+        "-t",
+        "price",
+        "--out",
+        tmp_path / "o",
+        "--json",
     )
     assert ended.code == 0, ended
     record = json.loads((tmp_path / "o" / "fit.json").read_text(encoding="utf-8"))
@@ -210,6 +256,7 @@ def test_a_constant_target_is_named_and_its_file_is_accepted(run, tmp_path, acti
     path = _constant_table(tmp_path, columns)
     ended = run(
         "fit",
+        "--interpolate",
         path,
         "-t",
         "y",
@@ -234,6 +281,7 @@ def test_a_constant_target_of_a_quadratic_network_is_the_minimum(run, tmp_path):
     path = _constant_table(tmp_path, 1)
     ended = run(
         "fit",
+        "--interpolate",
         path,
         "-t",
         "y",
@@ -249,6 +297,7 @@ def test_a_constant_target_of_a_quadratic_network_is_the_minimum(run, tmp_path):
     path = _constant_table(tmp_path, 5)
     ended = run(
         "fit",
+        "--interpolate",
         path,
         "-t",
         "y",
@@ -270,7 +319,17 @@ def test_a_constant_target_of_a_quadratic_network_is_the_minimum(run, tmp_path):
 def test_a_target_that_changes_is_not_called_constant(run, table, tmp_path):
     assert (
         "in all"
-        not in run("fit", table(12), "-t", "price", "--test-size", 0, "--out", tmp_path / "o").err
+        not in run(
+            "fit",
+            "--interpolate",
+            table(12),
+            "-t",
+            "price",
+            "--test-size",
+            0,
+            "--out",
+            tmp_path / "o",
+        ).err
     )
 
 
@@ -278,7 +337,7 @@ def test_a_table_too_large_for_memory_is_refused_before_anything_is_written(
     run, table, tmp_path, monkeypatch
 ):
     monkeypatch.setattr("globalmin.data.validation.available_bytes", lambda: 1000)
-    ended = run("fit", table(), "-t", "price", "--out", tmp_path / "o")
+    ended = run("fit", "--interpolate", table(), "-t", "price", "--out", tmp_path / "o")
     assert ended.code == 4
     assert "GiB" in ended.err
     assert everything_below(tmp_path) == {"table.csv"}

@@ -80,7 +80,18 @@ def test_ctrl_c_during_training_keeps_the_best_network_marks_it_unproved_and_exi
             raise KeyboardInterrupt
 
     monkeypatch.setattr(follow.Progress, "update", interrupt)
-    ended = run("fit", table(), "-t", "price", "--out", tmp_path / "o", "--test-size", 0, "--json")
+    ended = run(
+        "fit",
+        "--interpolate",
+        table(),
+        "-t",
+        "price",
+        "--out",
+        tmp_path / "o",
+        "--test-size",
+        0,
+        "--json",
+    )
     assert ended.code == 130, ended
     assert everything_below(tmp_path / "o") == {"model.safetensors", "report.html", "fit.json"}
     (target,) = ended.json["targets"]
@@ -93,7 +104,9 @@ def test_ctrl_c_during_the_proof_keeps_the_trained_network(run, table, tmp_path,
         raise KeyboardInterrupt
 
     monkeypatch.setattr("globalmin.proving.producer.certified", interrupt)
-    ended = run("fit", table(12), "-t", "price", "--out", tmp_path / "o", "--test-size", 0)
+    ended = run(
+        "fit", "--interpolate", table(12), "-t", "price", "--out", tmp_path / "o", "--test-size", 0
+    )
     assert ended.code == 130
     assert "NOT PROVED" in ended.out
     assert everything_below(tmp_path / "o") == {"model.safetensors", "report.html", "fit.json"}
@@ -104,7 +117,7 @@ def test_ctrl_c_before_training_writes_nothing(run, table, tmp_path, monkeypatch
         raise KeyboardInterrupt
 
     monkeypatch.setattr("globalmin.data.Dataset.load", interrupt)
-    ended = run("fit", table(6), "-t", "price", "--out", tmp_path / "o", "--json")
+    ended = run("fit", "--interpolate", table(6), "-t", "price", "--out", tmp_path / "o", "--json")
     assert ended.code == ended.json["exit_code"] == 130
     assert "nothing was written" in ended.err
     assert everything_below(tmp_path) == {"table.csv"}
@@ -115,7 +128,9 @@ def test_an_unforeseen_error_exits_with_5_and_writes_nothing(run, table, tmp_pat
         raise ZeroDivisionError("planted")
 
     monkeypatch.setattr("globalmin.report.page.render", fail)
-    ended = run("fit", table(6), "-t", "price", "--out", tmp_path / "o", "--test-size", 0)
+    ended = run(
+        "fit", "--interpolate", table(6), "-t", "price", "--out", tmp_path / "o", "--test-size", 0
+    )
     assert ended.code == 5
     assert "planted" in ended.err
     assert everything_below(tmp_path) == {"table.csv"}
@@ -131,7 +146,17 @@ def test_a_certificate_that_the_checker_does_not_accept_is_never_success(
             "globalmin.proving.producer.check",
             lambda path, verdict=verdict: Result(verdict, "planted reason"),
         )
-        ended = run("fit", table(6), "-t", "price", "--out", tmp_path / "o", "--test-size", 0)
+        ended = run(
+            "fit",
+            "--interpolate",
+            table(6),
+            "-t",
+            "price",
+            "--out",
+            tmp_path / "o",
+            "--test-size",
+            0,
+        )
         assert ended.code == code
         assert verdict.value in ended.out
         assert "planted reason" in ended.out
@@ -139,7 +164,9 @@ def test_a_certificate_that_the_checker_does_not_accept_is_never_success(
 
 def test_no_color_is_obeyed_and_pipes_get_plain_text(run, table, tmp_path, monkeypatch):
     monkeypatch.setenv("NO_COLOR", "1")
-    ended = run("fit", table(6), "-t", "price", "--out", tmp_path / "o", "--test-size", 0)
+    ended = run(
+        "fit", "--interpolate", table(6), "-t", "price", "--out", tmp_path / "o", "--test-size", 0
+    )
     assert "\x1b[" not in ended.out + ended.err
     assert all(line == line.rstrip() for line in ended.out.splitlines())
 

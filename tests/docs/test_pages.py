@@ -30,7 +30,11 @@ SAID = {
         "No network of squares of any width has an objective more than",
         "first='column 0', second='column 1'",
     ),
-    "relu-decay.md": ("ACCEPTED spectral", "True True", "% above the global minimum"),
+    "relu-decay.md": (
+        "ACCEPTED spectral",
+        "True True",
+        "No ReLU network of any width has an objective more than",
+    ),
     "additive.md": (
         "ACCEPTED True",
         "No additive network of any width has an objective more than",

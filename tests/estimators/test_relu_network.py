@@ -52,8 +52,11 @@ def test_numbers_of_a_proved_fit_agree_with_each_other() -> None:
     assert model.gap_ >= model.objective_ - model.lower_bound_ - 1e-9
     assert model.relative_gap_ == model.gap_ / model.objective_
     assert model.optimal_ == (model.relative_gap_ <= 0.05)
-    assert "no network of any width is below" in model.summary()
-    assert "tolerance of 5 %" in model.summary()
+    assert "No ReLU network of any width has an objective more than" in model.gap_statement()
+    assert "where 0.05 was asked for" in model.gap_statement()
+    assert f"floor proved by {model.bound_}" in model.gap_statement()
+    with pytest.warns(FutureWarning, match="gap_statement"):
+        assert model.summary() == model.gap_statement()
     assert model.predict(X).shape == y.shape
 
 
@@ -75,7 +78,7 @@ def test_without_certificate_nothing_is_said_to_be_proved() -> None:
     assert model.bound_ is None
     assert not model.optimal_
     assert model.gap_ == math.inf
-    assert "no floor is proved" in model.summary()
+    assert "is not proved" in model.gap_statement()
 
 
 def test_decay_by_cross_validation_is_one_of_those_tried_with_the_least_loss() -> None:

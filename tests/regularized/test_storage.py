@@ -50,6 +50,17 @@ def test_an_estimator_survives_with_its_scaling_and_classes(tmp_path):
         np.testing.assert_array_equal(outputs, model.decision_function(X)[:, j])
 
 
+def test_squares_stay_squares_on_disk(tmp_path):
+    X = np.random.default_rng(1).standard_normal((60, 2))
+    model = gm.SquaresNetworkRegressor(loss="squared", weight_decay=2.0, certify=False)
+    model.fit(X, X[:, 0] * X[:, 1]).save(tmp_path / "model.safetensors")
+    stored = gm.load_network(tmp_path / "model.safetensors")
+    assert isinstance(stored.network, gm.SquaresNetwork)
+    step = stored.preprocessing
+    outputs = step.restore(stored.network.predict(step.transform(X)))
+    np.testing.assert_array_equal(outputs, model.predict(X))
+
+
 def _damaged(path, change):
     network = _network(2)
     tensors = {"0.W": network.W, "0.bias": network.bias, "0.v": network.v,
@@ -69,7 +80,11 @@ def _damaged(path, change):
         (lambda t, _: t.update({"0.intercept": np.zeros(2)}), "one number"),
         (lambda t, _: t.update({"0.v": np.zeros(4)}), "one of each per neuron"),
         (lambda t, _: t.update({"0.W": np.full((3, 2), np.nan)}), "finite"),
-        (lambda _, h: h.update(activation="tanh"), "must be 'relu'"),
+        (lambda _, h: h.update(activation="tanh"), "must be one of relu, quadratic"),
+        (
+            lambda t, h: (t.update({"0.linear": np.ones(2)}), h.update(activation="quadratic")),
+            "has a linear part",
+        ),
         (lambda _, h: h.update(networks="2"), "the tensors must be"),
         (lambda _, h: h.update(extra="["), "damaged"),
     ],

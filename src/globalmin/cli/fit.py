@@ -1,4 +1,4 @@
-"""`globalmin fit`: train, certify, check, and write model, certificate and report."""
+"""`globalmin fit`: choose a model, train, prove, check, and write model, certificate and report."""
 
 from __future__ import annotations
 
@@ -9,14 +9,24 @@ import typer
 
 from globalmin._options import Method, Scaling, Trained, Until
 
+SHALLOW = "Interpolating networks: any of these asks for one, as --interpolate does"
+
 TARGET = typer.Option(
     "--target", "-t", metavar="COL", help="Column to predict; repeat it for several networks."
 )
 ACTIVATION = typer.Option(
-    metavar="A", help="softplus, relu, tanh, sigmoid, erf, quadratic, softplus(4), ..."
+    metavar="A",
+    help="softplus, relu, tanh, sigmoid, erf, quadratic, softplus(4), ...",
+    rich_help_panel=SHALLOW,
 )
 WIDTH = typer.Option(
-    metavar="K", help="Number of neurons, or auto: the fewest that should do, then more."
+    metavar="K",
+    help="Number of neurons, or auto: the fewest that should do, then more.",
+    rich_help_panel=SHALLOW,
+)
+INTERPOLATE = typer.Option(
+    "--interpolate",
+    help="Fit every label: a network without weight decay, with zero training loss.",
 )
 TEST_SIZE = typer.Option(
     metavar="F",
@@ -25,25 +35,37 @@ TEST_SIZE = typer.Option(
     help="Fraction of rows held out, rounded up; contradicting rows always train.",
 )
 DECAY = typer.Option(
-    metavar="W", min=0.0, help="Penalty (W/2)|weights|², quadratic activation only; zero is none."
+    metavar="B", help="cv, or a number for one --model or for --activation quadratic."
 )
 UNTIL = typer.Option(
+    rich_help_panel=SHALLOW,
     help="What ends the training; proved, with gradient_descent: a proof about its own start.",
     show_default="descent for gradient_descent, else tolerance",
 )
-DEPTH = typer.Option(
-    metavar="H", min=1, help="Hidden layers of a deep network, all trained; without: one, shallow."
-)
+DEEP = "Deep networks: any of these asks for one"
+DEPTH = typer.Option(metavar="H", min=1, help="Hidden layers, all trained.", rich_help_panel=DEEP)
 ARCHITECTURE = typer.Option(
-    metavar="A", help="fully_connected, resnet or convolutional_resnet, for deep networks."
+    metavar="A",
+    help="fully_connected, resnet or convolutional_resnet.",
+    rich_help_panel=DEEP,
 )
 IMAGE = typer.Option(
-    metavar="HxW", help="The columns are pixels of images: convolutional and patch networks."
+    metavar="HxW",
+    help="The columns are pixels of images: convolutional and patch networks.",
+    rich_help_panel=DEEP,
 )
-REGULARIZED = "Additive networks with weight decay: curves to read, any convex loss"
+REGULARIZED = "Models with weight decay: chosen by cross-validation, any convex loss"
 MODEL = typer.Option(
     metavar="M",
-    help="additive: one curve per column, decay by cross-validation or --weight-decay.",
+    help="auto (the best of additive, quadratic, relu), one of these, shallow or deep.",
+    rich_help_panel=REGULARIZED,
+)
+GAP = typer.Option(
+    metavar="G",
+    min=0.0,
+    max=1.0,
+    help="The relative gap to prove.",
+    show_default="1e-6, for relu 0.01",
     rich_help_panel=REGULARIZED,
 )
 LOSS = typer.Option(
@@ -52,7 +74,9 @@ LOSS = typer.Option(
     rich_help_panel=REGULARIZED,
 )
 INTERACTIONS = typer.Option(
-    metavar="I", help="none, or pairs of columns.", rich_help_panel=REGULARIZED
+    metavar="I",
+    help="Of additive networks: none, or pairs of columns.",
+    rich_help_panel=REGULARIZED,
 )
 TASK = typer.Option(
     metavar="T",
@@ -68,12 +92,20 @@ FILTERS = typer.Option(metavar="M", min=1, help="Shared filters.", rich_help_pan
 HEAD = typer.Option(metavar="H", help="trained, average or signed.", rich_help_panel=PATCHES)
 PADDING = typer.Option(metavar="Z", help="Zeros around, or same.", rich_help_panel=PATCHES)
 NORMALIZE = typer.Option(metavar="N", help="none, unit or contrast.", rich_help_panel=PATCHES)
+BIAS = typer.Option("--bias/--no-bias", help="Append a constant column 1.", rich_help_panel=SHALLOW)
+TRAINED = typer.Option(
+    help="Train the first layer (W), both (vW) or the head (v).", rich_help_panel=SHALLOW
+)
+MAX_ITER = typer.Option(
+    metavar="N", min=1, help="Most steps of one start.", rich_help_panel=SHALLOW
+)
 OUT = typer.Option(
     metavar="DIR", help="Output folder.", show_default="DATA without suffix, plus -fit"
 )
 
 
 def fit(
+    ctx: typer.Context,
     data: Annotated[
         Path,
         typer.Argument(
@@ -82,12 +114,11 @@ def fit(
     ],
     *,
     target: Annotated[list[str], TARGET],
+    interpolate: Annotated[bool, INTERPOLATE] = False,
     activation: Annotated[str, ACTIVATION] = "softplus",
     width: Annotated[str, WIDTH] = "auto",
-    method: Annotated[Method, typer.Option(help="How to train.")] = "auto",
-    bias: Annotated[
-        bool, typer.Option("--bias/--no-bias", help="Append a constant column 1.")
-    ] = True,
+    method: Annotated[Method, typer.Option(help="How to train.", rich_help_panel=SHALLOW)] = "auto",
+    bias: Annotated[bool, BIAS] = True,
     scaling: Annotated[
         Scaling, typer.Option(help="Treatment of the columns, undone at prediction.")
     ] = "standardize",
@@ -95,21 +126,18 @@ def fit(
         int, typer.Option(metavar="S", min=0, help="Seed of the split and of the first weights.")
     ] = 0,
     test_size: Annotated[float, TEST_SIZE] = 0.2,
-    trained: Annotated[
-        Trained, typer.Option(help="Train the first layer (W), both (vW) or the head (v).")
-    ] = "W",
-    max_iter: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Most steps of one start.")
-    ] = None,
+    trained: Annotated[Trained, TRAINED] = "W",
+    max_iter: Annotated[int | None, MAX_ITER] = None,
     until: Annotated[Until | None, UNTIL] = None,
-    weight_decay: Annotated[float, DECAY] = 0.0,
+    weight_decay: Annotated[str, DECAY] = "cv",
     depth: Annotated[int | None, DEPTH] = None,
     architecture: Annotated[str | None, ARCHITECTURE] = None,
     image: Annotated[str | None, IMAGE] = None,
-    model: Annotated[str | None, MODEL] = None,
+    model: Annotated[str, MODEL] = "auto",
     loss: Annotated[str | None, LOSS] = None,
     interactions: Annotated[str, INTERACTIONS] = "none",
     task: Annotated[str, TASK] = "auto",
+    gap: Annotated[float | None, GAP] = None,
     patch_size: Annotated[str | None, PATCH_SIZE] = None,
     stride: Annotated[str, STRIDE] = "1",
     filters: Annotated[int, FILTERS] = 1,
@@ -122,14 +150,17 @@ def fit(
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> int:
-    """Train a network, prove that it is at the global minimum, check the proof.
+    """Choose a network with weight decay, prove its distance to the global minimum, check it.
 
-    Writes model.safetensors, certificate.gmc, report.html and fit.json into the output folder;
-    several targets are several networks with one certificate each. Exits with 0 only if the checker
-    accepts every file and it proves the global minimum (with --trained v: the minimum over heads).
-    With --depth, --architecture or --image the networks are deep, smooth, and all layers train;
-    with --patch-size they are patch networks; with --model additive, networks with weight decay
-    whose curves are drawn, and whose distance to the global minimum is proved.
+    Without options, additive and quadratic (and for small tables ReLU) networks are compared by
+    cross-validation; the best is trained and its gap to the global minimum proved. Interpolation is
+    a choice: --interpolate, or any option that only interpolating, deep or patch networks have
+    (a line on stderr says so). --depth, --architecture or --image: deep networks; --patch-size:
+    patch networks.
+
+    Writes model.safetensors, certificate.gmc, report.html and fit.json into the output folder.
+    Exits with 0 only if the checker accepts every file and it proves the gap asked for, or the
+    global minimum (with --trained v: the minimum over heads).
     """
     from globalmin.cli.options import (
         FitOptions,
@@ -142,7 +173,16 @@ def fit(
         check_until,
         check_width,
     )
+    from globalmin.cli.roads import MODELS, decay_number, road_of
+    from globalmin.cli.terminal import say
 
+    check_choice("--model", model, MODELS)
+    typed = {name for name in ctx.params if _is_typed(ctx, name)}
+    road = road_of(model, typed, interpolate=interpolate, targets=target, scaling=scaling)
+    if road.note:
+        say(f"globalmin: note: {road.note}")
+    if model == "deep" and depth is None:
+        depth = 3
     pixels = image if patch_size is None else None
     layers, form, pixels = check_deep(depth, architecture, pixels, method, trained)
     options = FitOptions(
@@ -158,8 +198,8 @@ def fit(
         trained=trained,
         max_iter=max_iter,
         weight_decay=0.0
-        if model is not None
-        else check_decay(weight_decay, activation, method, trained),
+        if road.is_regularized
+        else check_decay(decay_number(weight_decay), activation, method, trained),
         out=check_output(out or Path(f"{data.stem}-fit")),
         quiet=quiet or json,
         depth=layers,
@@ -167,13 +207,11 @@ def fit(
         image=pixels,
         until=check_until(until, method, trained, is_shallow=form is None and patch_size is None),
     )
-    if model is not None:
-        from globalmin.cli.additive import AdditiveOptions, fit_additive
+    if road.is_regularized:
+        from globalmin.cli.regularized import Asked, fit_regularized
 
-        check_choice("--model", model, ("additive",))
-        return fit_additive(
-            options, AdditiveOptions(loss, interactions, weight_decay, task), as_json=json
-        )
+        asked = Asked(model, loss, interactions, weight_decay, task, gap)
+        return fit_regularized(options, asked, as_json=json)
     if patch_size is not None:
         from globalmin.cli.patches import PatchOptions, fit_patches
 
@@ -185,3 +223,9 @@ def fit(
     outcome = fit_and_write(options)
     print_outcome(outcome, as_json=json)
     return outcome.exit_code
+
+
+def _is_typed(ctx: typer.Context, name: str) -> bool:
+    """Whether the value of a parameter is not the default one."""
+    source = ctx.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"

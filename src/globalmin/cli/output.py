@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 MODEL = "model.safetensors"
 OURS = re.compile(
-    r"(model\.safetensors|certificate(-.+)?\.gmc|fit\.json|report\.html|predictions\.csv)"
+    r"(model\.safetensors|certificate(-.+)?\.gmc|fit\.json|report\.html|predictions\.csv"
+    r"|(terms|interactions)(-\d+)?\.(svg|png))"
 )
 
 

@@ -10,6 +10,9 @@ from globalmin.estimators.convolutional_filter import (
 from globalmin.estimators.deep import DeepNetworkClassifier as DeepNetworkClassifier
 from globalmin.estimators.deep import DeepNetworkRegressor as DeepNetworkRegressor
 from globalmin.estimators.patch_network import PatchNetworkRegressor as PatchNetworkRegressor
+from globalmin.estimators.proved import ProvedNetworkClassifier as ProvedNetworkClassifier
+from globalmin.estimators.proved import ProvedNetworkRegressor as ProvedNetworkRegressor
+from globalmin.estimators.proved import choose_model as choose_model
 from globalmin.estimators.quadratic import QuadraticNetworkRegressor as QuadraticNetworkRegressor
 from globalmin.estimators.quadratic_cv import (
     QuadraticNetworkRegressorCV as QuadraticNetworkRegressorCV,

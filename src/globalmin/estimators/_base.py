@@ -23,6 +23,7 @@ from globalmin.activations import Activation, get_activation
 from globalmin.data import SCALINGS, Dataset
 from globalmin.data.validation import require_memory
 from globalmin.errors import DataError
+from globalmin.estimators._gap import GapStatement, LossGap, half_square
 from globalmin.optimize.run import Status
 from globalmin.proving.producer import prove
 from globalmin.proving.proof import Proof, joined, no_proof
@@ -42,7 +43,7 @@ _FIT_CALLER = (
 )
 
 
-class ProvedEstimator(BaseEstimator):
+class ProvedEstimator(GapStatement, BaseEstimator):
     """What every estimator of networks with a proof has: its networks, its certificates, one
     warning per fit, and outputs in the user's units.
     """
@@ -82,14 +83,6 @@ class ProvedEstimator(BaseEstimator):
         self.verdict_ = _single([proof.verdict if proof.has_file else None for proof in proofs])
         self.loss_upper_ = _single([proof.loss_upper for proof in proofs])
         self.loss_lower_ = _single([proof.loss_lower for proof in proofs])
-
-    def _store_gap(self, proofs: Sequence[Proof]) -> None:
-        """The gap under the names that all estimators share; no loss is negative, so that 0 is a
-        lower bound without a proof.
-        """
-        self.lower_bound_ = _single([proof.loss_lower for proof in proofs])
-        self.gap_ = _single([proof.gap for proof in proofs])
-        self.optimal_ = _single([proof.reaches_minimum for proof in proofs])
 
     def _warn(self, runs: Sequence[Any], proofs: Sequence[Proof]) -> None:
         """One warning per fit: about training if it fell short, otherwise about a proof that was
@@ -145,7 +138,7 @@ class ProvedEstimator(BaseEstimator):
         )
 
 
-class ShallowNetworkEstimator(ProvedEstimator):
+class ShallowNetworkEstimator(LossGap, ProvedEstimator):
     """Base of the estimators: one network f(x) = v . phi(W x) per target."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -299,15 +292,11 @@ class ShallowNetworkEstimator(ProvedEstimator):
         self.n_iter_ = _single([run.n_iter for run in runs])
         self.width_ = _single([run.width for run in runs])
         pairs = zip(self.networks_, targets, strict=True)
-        self.objective_ = _single([_squared_loss(network, part) for network, part in pairs])
+        losses = [half_square(network.predict(part.X) - part.y) for network, part in pairs]
         self._store_proofs(proofs)
-        self._store_gap(proofs)
-
-
-def _squared_loss(network: ShallowNetwork, data: Dataset) -> float:
-    """Half the sum of squared residuals, in floats."""
-    residual = network.predict(data.X) - data.y
-    return 0.5 * float(residual @ residual)
+        zeros = [half_square(part.y) for part in targets]
+        name = self.networks_[0].activation.name
+        self._store_gap(proofs, losses, zeros, f"{name} network of any width")
 
 
 def _single(values: list[T]) -> T | list[T]:

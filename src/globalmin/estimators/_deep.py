@@ -33,13 +33,14 @@ from globalmin.deep.problem import DeepRun
 from globalmin.deep.train import MAX_ITER, Method
 from globalmin.errors import DataError
 from globalmin.estimators._base import ProvedEstimator, _single
+from globalmin.estimators._gap import LossGap, half_square
 from globalmin.proving.proof import Proof, no_proof
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class DeepNetworkEstimator(ProvedEstimator):
+class DeepNetworkEstimator(LossGap, ProvedEstimator):
     """Base of the estimators of deep networks: one network per target, all layers trained."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -192,7 +193,10 @@ class DeepNetworkEstimator(ProvedEstimator):
         self.n_iter_ = _single([max(1, run.n_iter) for run in runs])
         self.width_ = _single([run.network.width for run in runs])
         self._store_proofs(proofs)
-        self.gap_ = _single([proof.gap for proof in proofs])
+        pairs = zip(self.networks_, targets, strict=True)
+        losses = [half_square(network.predict(part.X) - part.y) for network, part in pairs]
+        zeros = [half_square(part.y) for part in targets]
+        self._store_gap(proofs, losses, zeros, "network of any depth and width")
 
     def _falls_short(self, run: DeepRun) -> str:
         return (

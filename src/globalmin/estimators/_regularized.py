@@ -7,10 +7,9 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from decimal import ROUND_CEILING, Context, Decimal
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -21,6 +20,7 @@ from globalmin._types import Array, Indices
 from globalmin.data.preprocessing import Preprocessing
 from globalmin.errors import DataError
 from globalmin.estimators._base import ProvedEstimator, _single
+from globalmin.estimators._gap import Gap, part_of
 from globalmin.files import canonical_json
 from globalmin.proving.producer import prove
 from globalmin.proving.proof import Proof, no_proof
@@ -35,6 +35,9 @@ from globalmin.regularized.train import (
     train_regularized,
 )
 from globalmin.shallow.storage import save_networks
+
+if TYPE_CHECKING:
+    from typing import Self
 
 Run = RegularizedRun | SquaresRun
 _FIT_CALLER = 5  # _warn_gap, _fit_labels, fit, scikit-learn's wrapper, the line of the user
@@ -80,6 +83,18 @@ class RegularizedEstimator(ProvedEstimator):
     ) -> None:
         """One network for each array of labels, and all fitted attributes."""
         parts = [self._fit_one(X, y, weight, settings) for y in labels]
+        self._rows = X
+        self._store_parts(parts)
+        self._warn_gap(parts)
+
+    def _prove(self) -> Self:
+        """Prove and have checked what was fitted with certify=False."""
+        self.certify = True
+        self._store_parts([replace(part, proof=self._proof_of(part.run)) for part in self._parts])
+        return self
+
+    def _store_parts(self, parts: Sequence[Fitted]) -> None:
+        self._parts = parts
         self.networks_ = [part.run.network for part in parts]
         self.runs_ = [part.run for part in parts]
         self.preprocessing_ = _single([part.preprocessing for part in parts])
@@ -97,8 +112,6 @@ class RegularizedEstimator(ProvedEstimator):
             [proof.loss_lower if proof.is_accepted else -math.inf for proof in proofs]
         )
         self.optimal_ = _single([part.relative_gap <= self.gap for part in parts])
-        self._rows = X
-        self._warn_gap(parts)
 
     def _fit_one(self, X: Array, y: Array, weight: Array | None, settings: Settings) -> Fitted:
         steps = settings.preprocessing(X, y, weight)
@@ -176,23 +189,16 @@ class RegularizedEstimator(ProvedEstimator):
             metadata["classes"] = canonical_json(np.asarray(classes).tolist())
         save_networks(path, self.networks_, given if isinstance(given, list) else [given], metadata)
 
-    def gap_statement(self, target: int = 0) -> str:
-        """The gap in one sentence, with the figure that was asked for beside it."""
-        check_is_fitted(self)
-        problem = self.runs_[target].problem
-        values = [self.objective_, self.gap_, self.relative_gap_, self.verdict_]
-        value, gap, share, verdict = (
-            part[target] if isinstance(part, list) else part for part in values
-        )
-        if not math.isfinite(float(gap)):
-            return (
-                f"The objective is {value:.6g}; how far that is from the global minimum is not "
-                "proved."
-            )
-        return (
-            f"No {_named(problem)} of any width has an objective more than {_above(gap)} below the "
-            f"{value:.6g} of this one: {_above(share)} of it, where {self.gap:g} was asked for "
-            f"(weight decay {problem.penalty.weight_decay:.4g}, file {verdict})."
+    def _gap(self, j: int) -> Gap:
+        problem = self.runs_[j].problem
+        return Gap(
+            float(part_of(self.objective_, j)),
+            float(part_of(self.gap_, j)),
+            float(part_of(self.relative_gap_, j)),
+            self.gap,
+            f"{_named(problem)} of any width",
+            part_of(self.verdict_, j),
+            notes=(f"weight decay {problem.penalty.weight_decay:.4g}",),
         )
 
 
@@ -209,12 +215,6 @@ def _named(problem: RegularizedProblem) -> str:
         if sign in slopes
     ]
     return f"{name} with every neuron {' and '.join(rules)}" if rules else name
-
-
-def _above(value: float) -> str:
-    """Two digits, rounded up: a bound that is printed must be true as well."""
-    rounded = Context(prec=2, rounding=ROUND_CEILING).plus(Decimal(value))
-    return f"{float(rounded):.2g}"
 
 
 def _listed(word: str, columns: list[str]) -> str:

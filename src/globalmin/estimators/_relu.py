@@ -8,7 +8,8 @@ import math
 import warnings
 from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.model_selection import check_cv
@@ -20,6 +21,8 @@ from globalmin._options import Scaling
 from globalmin._types import Array
 from globalmin.data import SCALINGS
 from globalmin.estimators._base import ProvedEstimator, _single
+from globalmin.estimators._gap import Gap, part_of
+from globalmin.files import canonical_json
 from globalmin.losses import Loss
 from globalmin.proving.producer import prove
 from globalmin.proving.proof import Proof, no_proof
@@ -31,9 +34,7 @@ from globalmin.regularized.full_run import (
 )
 from globalmin.regularized.full_training import train_full
 from globalmin.regularized.objective import HIDDEN_BIASES, HiddenBias, Penalty, RegularizedProblem
-
-if TYPE_CHECKING:
-    pass
+from globalmin.shallow.storage import save_networks
 
 # of the largest decay that is worth trying
 CV_SHARES = (0.5, 0.3, 0.17, 0.1, 0.06, 0.03, 0.017, 0.01)
@@ -163,23 +164,38 @@ class ReluNetworkEstimator(ProvedEstimator):
     def _stratified(self, labels: Sequence[Array]) -> Array:
         return labels[0] if len(labels) == 1 else np.stack(labels, axis=1).argmax(axis=1)
 
-    def summary(self) -> str:
-        """One sentence: the objective, the proved floor, the gap and the tolerance.
+    def _gap(self, j: int) -> Gap:
+        bound = part_of(self.bound_, j)
+        return Gap(
+            float(part_of(self.objective_, j)),
+            float(part_of(self.gap_, j)),
+            float(part_of(self.relative_gap_, j)),
+            self.gap,
+            "ReLU network of any width",
+            part_of(self.verdict_, j),
+            notes=(f"weight decay {self.weight_decay_:.4g}", f"floor proved by {bound}"),
+        )
 
-        Returns
-        -------
-        str
-            The sentence; one per network, on lines of their own.
+    def summary(self) -> str:
+        """Deprecated: the older name of `gap_statement`."""
+        warnings.warn(
+            "summary() is now gap_statement(), by the same name on every estimator",
+            FutureWarning,
+            stacklevel=2,
+        )
+        return self.gap_statement()
+
+    def save(self, path: str | Path) -> None:
+        """Write the networks with their preprocessing to one file, for `globalmin.load_networks`
+        and the command line; its metadata name the loss and the classes.
         """
         check_is_fitted(self)
-        lists = [
-            value if isinstance(value, list) else [value]
-            for value in (self.objective_, self.lower_bound_, self.relative_gap_, self.bound_)
-        ]
-        return "\n".join(
-            gap_sentence(P, floor, share, bound, self.gap)
-            for P, floor, share, bound in zip(*lists, strict=True)
-        )
+        metadata = {"loss": self.loss}
+        classes = getattr(self, "classes_", None)
+        if classes is not None:
+            metadata["classes"] = canonical_json(np.asarray(classes).tolist())
+        steps = [self.preprocessing_] * len(self.networks_)
+        save_networks(path, self.networks_, steps, metadata)
 
 
 def claim_numbers(proof: Proof) -> tuple[float, float]:
@@ -194,17 +210,3 @@ def constraint_of(proof: Proof) -> str | None:
     """How the checker verified the floor: "columns", "cones" or "spectral"; None without one."""
     claim = proof.claim("dual-gap")
     return None if claim is None else str(claim.numbers.others.get("constraint"))
-
-
-def gap_sentence(
-    value: float, floor: float, share: float, constraint: str | None, tolerance: float
-) -> str:
-    """How far a network is from the global minimum, in words."""
-    if not math.isfinite(share):
-        return f"The objective is {value:.6g}; no floor is proved under it."
-    verdict = "within" if share <= tolerance else "not within"
-    return (
-        f"The objective is {value:.6g}, and no network of any width is below {floor:.6g} "
-        f"(proved by {constraint}): at most {100 * share:.3g} % above the global minimum, "
-        f"{verdict} the tolerance of {100 * tolerance:.3g} %."
-    )

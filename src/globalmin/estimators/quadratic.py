@@ -23,6 +23,7 @@ from globalmin.data import SCALINGS, Dataset
 from globalmin.data.validation import matrix_bytes, require_memory
 from globalmin.errors import DataError
 from globalmin.estimators._base import ShallowNetworkEstimator, _single
+from globalmin.estimators._gap import half_square
 from globalmin.optimize.run import Status
 from globalmin.proving.proof import Proof
 from globalmin.quadratic.general_activation import balanced_head, solve_general_quadratic
@@ -149,9 +150,10 @@ class QuadraticNetworkEstimator(MultiOutputMixin, RegressorMixin, ShallowNetwork
         self.n_iter_ = _single([max(solution.n_iter, 1) for solution in solutions])
         self.width_ = _single([network.width for network in self.networks_])
         self.matrix_ = _single([solution.M for solution in solutions])
-        self.objective_ = _single([solution.objective for solution in solutions])
         self._store_proofs(proofs)
-        self._store_gap(proofs)
+        values = [float(solution.objective) for solution in solutions]
+        zeros = [half_square(part.y) for part in targets]
+        self._store_gap(proofs, values, zeros, "quadratic network of any width")
 
     def _warn_gap(self, solutions: list[QuadraticSolution], proofs: list[Proof]) -> None:
         """One warning per fit: the minimum was missed, or a proof was wanted and not found."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from globalmin._options import Heads, one_of
 from globalmin._types import Array, ArrayLike
+from globalmin.activations import Activation, get_activation
 from globalmin.errors import DataError
 from globalmin.regularized.network import RegularizedNetwork
 from globalmin.regularized.objective import Penalty, RegularizedProblem, require_positive
@@ -33,6 +34,11 @@ class SquaresNetwork(RegularizedNetwork):
     """
 
     neurons: ClassVar[str] = "quadratic"
+
+    @property
+    def activation(self) -> Activation:
+        """Squares: files of networks name it."""
+        return get_activation("quadratic")
 
     def predict(self, X: ArrayLike) -> Array:
         """The outputs at the rows of X."""

@@ -1,0 +1,278 @@
+"""`globalmin fit` without --interpolate: a model with weight decay, chosen by cross-validation or
+named; its files, page and summary. The policy of the choice lives in the estimators.
+"""
+
+from __future__ import annotations
+
+import csv
+import time
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import typer
+
+from globalmin import drawing
+from globalmin.cli import terminal
+from globalmin.cli.options import FitOptions, check_choice
+from globalmin.cli.output import staged_folder
+from globalmin.cli.regularized_facts import cell, facts_of
+from globalmin.cli.roads import check_weight_decay
+from globalmin.cli.terminal import print_json, print_rows, say, working
+from globalmin.data import Dataset
+from globalmin.data.labels import load_labeled, text_share
+from globalmin.data.preprocessing import split_rows
+from globalmin.errors import DataError
+from globalmin.estimators import ProvedNetworkClassifier, ProvedNetworkRegressor
+from globalmin.estimators.proved import TASKS, is_classification
+from globalmin.files import canonical_json
+from globalmin.report import regularized_page
+
+if TYPE_CHECKING:
+    from globalmin._types import Indices, NDArray
+
+CERTIFICATE, PREDICTIONS, FACTS = "certificate.gmc", "predictions.csv", "fit.json"
+MODEL, REPORT = "model.safetensors", "report.html"
+REGRESSION = ("squared", "huber", "quantile", "poisson")
+CLASSIFICATION = ("logistic", "hinge", "squared_hinge")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What `--model` and its companions ask for, as typed."""
+
+    model: str
+    loss: str | None
+    interactions: str
+    weight_decay: str
+    task: str = "auto"
+    gap: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Labeled:
+    """A table with numbers for its labels, and the labels as they are: numbers or class names."""
+
+    table: Dataset
+    labels: NDArray[Any]
+
+
+def fit_regularized(options: FitOptions, asked: Asked, *, as_json: bool) -> int:
+    """Run the whole command; errors leave the output folder as it was."""
+    check_loss(asked)
+    given = read_labels(options, asked)
+    model = _estimator(options, asked, classifies(asked, given.labels))
+    rows = split_rows(given.table, options.test_size, options.seed)
+    _check_training(given, rows, model)
+    started = time.perf_counter()
+    with (
+        working("comparing, training, proving and checking", quiet=options.quiet),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore")  # the verdict and the gap are in the summary
+        model.fit(given.table.X[rows[0]], given.labels[rows[0]])
+    if given.table.feature_names is not None and hasattr(model.best_estimator_, "_names"):
+        names = np.array(given.table.feature_names, dtype=object)
+        model.best_estimator_.feature_names_in_ = names
+    facts = facts_of(model, given.table.X, given.labels, rows, time.perf_counter() - started)
+    facts["data"] |= {"name": options.data.name, "target": options.targets[0]}
+    with staged_folder(options.out) as staging:
+        _write(model, given, rows, staging)
+        (staging / FACTS).write_text(canonical_json(facts) + "\n", encoding="utf-8")
+        page, _ = regularized_page.render(facts, staging)
+        (staging / REPORT).write_text(page, encoding="utf-8")
+    code = terminal.ACCEPTED if bool(np.all(model.optimal_)) else terminal.NOT_CERTIFIED
+    if as_json:
+        print_json({"command": "fit", "exit_code": code, "out": str(options.out), **facts})
+    else:
+        _show(options, facts)
+    return code
+
+
+def check_loss(asked: Asked) -> None:
+    """Refuse a loss that there is not, or that does not fit the task."""
+    task = check_choice("--task", asked.task, TASKS)
+    allowed = {"regression": REGRESSION, "classification": CLASSIFICATION}
+    if asked.loss is not None:
+        check_choice("--loss", asked.loss, allowed.get(task, (*REGRESSION, *CLASSIFICATION)))
+
+
+def _estimator(options: FitOptions, asked: Asked, classes: bool) -> Any:
+    interactions = check_choice("--interactions", asked.interactions, ("none", "pairs"))
+    if interactions == "pairs" and asked.model != "additive":
+        raise typer.BadParameter("--interactions pairs is for additive networks: --model additive")
+    if asked.gap is not None and not 0 < asked.gap < 1:
+        raise typer.BadParameter(f"--gap {asked.gap:g} must lie between 0 and 1")
+    kind: Any = ProvedNetworkClassifier if classes else ProvedNetworkRegressor
+    return kind(
+        models=asked.model,
+        loss=asked.loss or ("logistic" if classes else "squared"),
+        interactions=interactions,
+        weight_decay=check_weight_decay(asked.weight_decay, asked.model),
+        scaling=options.scaling,
+        gap=asked.gap,
+        random_state=options.seed,
+    )
+
+
+def read_labels(options: FitOptions, asked: Asked) -> Labeled:
+    """The table; class names where the task is not regression and the column is text. A column
+    with numbers in it is one of numbers unless classification is asked for, so that a slip of the
+    pen is refused and not made a class.
+    """
+    target = options.targets[0]
+    share = text_share(options.data, target)
+    may_be_classes = asked.task != "regression" and asked.loss not in REGRESSION
+    if may_be_classes and share > (0.0 if asked.task == "classification" else 1.0 - 1e-9):
+        found = load_labeled(options.data, target)
+        codes = np.unique(found.labels, return_inverse=True)[1].astype(np.float64)
+        names = {"feature_names": found.feature_names, "target_names": (target,)}
+        return Labeled(Dataset(found.X, codes, bias=False, scaling="none", **names), found.labels)
+    table = Dataset.load(options.data, target=options.targets, bias=False, scaling="none")
+    return Labeled(table, table.y)
+
+
+def classifies(asked: Asked, labels: NDArray[Any]) -> bool:
+    """As task and loss say; else as `choose_model` decides, which is said if it is a guess."""
+    if asked.task != "auto":
+        return asked.task == "classification"
+    if asked.loss is not None:
+        return asked.loss in CLASSIFICATION
+    found = is_classification(labels)
+    if found and labels.dtype.kind != "U":
+        low, high = (cell(x) for x in np.unique(labels))
+        say(
+            f"globalmin: note: the target has two values, {low} and {high}, which are taken for "
+            "classes; --task regression takes them for numbers"
+        )
+    return found
+
+
+def _check_training(given: Labeled, rows: tuple[Indices, Indices], model: Any) -> None:
+    """The split may have left a small table with one class, or with one row."""
+    n, whole = len(rows[0]), len(given.labels)
+    remedy = (
+        "give more rows, or hold none out with --test-size 0"
+        if len(rows[1])
+        else ("give more rows")
+    )
+    if n < 2 and model.weight_decay == "cv":
+        raise DataError(
+            f"{n} training row(s) of {whole} are too few for cross-validation; {remedy}, or "
+            "interpolate them with --interpolate"
+        )
+    if isinstance(model, ProvedNetworkClassifier):
+        found = np.unique(given.labels[rows[0]])
+        if len(found) < 2:
+            raise DataError(
+                f"the {n} training rows have one class only, {cell(found[0])}; {remedy}"
+            )
+    elif whole > 1 and np.ptp(given.labels[rows[0]]) == 0:
+        say(
+            f"globalmin: warning: the target is {cell(given.labels[rows[0]][0])} in all {n} "
+            "training rows: nothing is learned; check that --target names the right column"
+        )
+
+
+def _write(model: Any, given: Labeled, rows: tuple[Indices, Indices], staging: Path) -> None:
+    chosen = model.best_estimator_
+    certificates = (
+        chosen.certificate_ if isinstance(chosen.certificate_, list) else [chosen.certificate_]
+    )
+    for i, content in enumerate(certificates):
+        # numbered in the order of the classes: their names may be no names of files
+        if content is not None:
+            (staging / _numbered(CERTIFICATE, i, len(certificates))).write_bytes(content)
+    X = given.table.X[rows[0]]
+    y = given.labels[rows[0]] if model.loss in REGRESSION[:3] else None
+    for i in range(len(chosen.networks_)):
+        stem = staging / regularized_page.picture_stem(model.model_, i, len(chosen.networks_))
+        if model.model_ == "additive":
+            drawing.save(lambda i=i: chosen.plot_terms(X, y, target=i), stem)
+        elif model.model_ == "quadratic":
+            drawing.save(lambda i=i: chosen.plot_interactions(target=i), stem)
+    model.save(staging / MODEL)
+    _write_predictions(model, given, rows, staging / PREDICTIONS)
+
+
+def _write_predictions(
+    model: Any, given: Labeled, rows: tuple[Indices, Indices], path: Path
+) -> None:
+    outputs = model.predict(given.table.X)
+    held = set(rows[1].tolist())
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["row", "part", "label", "prediction"])
+        for i, (label, output) in enumerate(zip(given.labels, outputs, strict=True)):
+            part = "held out" if i in held else "training"
+            writer.writerow([i, part, cell(label), cell(output)])
+
+
+def _numbered(name: str, i: int, count: int) -> str:
+    return name if count == 1 else name.replace(".", f"-{i}.")
+
+
+def _show(options: FitOptions, facts: dict[str, Any]) -> None:
+    data = facts["data"]
+    counted = f"{data['n_train']} rows to train, {data['n_held_out']} held out"
+    decays = ", ".join(f"{decay:.4g}" for decay in facts["weight_decay"])
+    widths = ", ".join(map(str, facts["network"]["width"]))
+    kind, loss = facts["network"]["kind"], facts["network"]["loss"].replace("_", " ")
+    first = options.out / _numbered(CERTIFICATE, 0, len(facts["verdict"]))
+    print_rows(
+        [
+            ("data", f"{options.data.name} → {options.targets[0]}: {counted}", ""),
+            ("task", f"{facts['task']} {', '.join(facts['classes'])}".strip(), ""),
+            *_candidate_rows(facts["choice"]),
+            ("why", facts["choice"]["statement"], ""),
+            ("network", f"{kind}, {loss} loss, {widths} neurons, weight decay {decays}", ""),
+            ("verdict", ", ".join(facts["verdict"]), _style(facts)),
+            *_gap_rows(facts),
+            ("reads", _readable(facts), ""),
+            ("held out", _scores(facts), ""),
+            ("report", str(options.out / REPORT), terminal.COPY),
+            ("check again", f"globalmin-check {quote(str(first))} --explain", terminal.COPY),
+        ]
+    )
+
+
+def _gap_rows(facts: dict[str, Any]) -> list[tuple[str, str, str]]:
+    lines = facts["statements"]
+    names = [f"{name}: " for name in facts["classes"]] if len(lines) > 1 else [""]
+    pairs = zip(names, lines, strict=True)
+    return [("gap" if i == 0 else "", name + line, "") for i, (name, line) in enumerate(pairs)]
+
+
+def _style(facts: dict[str, Any]) -> str:
+    return "bold green" if all(facts["optimal"]) else "bold yellow"
+
+
+def _candidate_rows(choice: dict[str, Any]) -> list[tuple[str, str, str]]:
+    shown = [
+        f"{row['name']}: {row['loss']:.4g} ± {row['spread']:.2g}, {row['note']}"
+        if row["loss"] is not None
+        else f"{row['name']}: {row['note']}"
+        for row in choice["candidates"]
+        if row["loss"] is not None or row["note"].startswith("left out")
+    ]
+    return [("held-out loss" if i == 0 else "", line, "") for i, line in enumerate(shown)]
+
+
+def _readable(facts: dict[str, Any]) -> str:
+    """What of the model a person can read, the largest first."""
+    if facts["network"]["kind"] == "relu":
+        return f"nothing by itself; floor proved by {', '.join(map(str, facts['bounds']))}"
+    names = [term["name"] for term in facts["terms"][:8]]
+    return ", ".join(names) or "no column is used: the network is a constant"
+
+
+def _scores(facts: dict[str, Any]) -> str:
+    word = "accuracy" if facts["task"] == "classification" else "R²"
+    ours, beside = facts["scores"]["held_out"], facts["baseline"]["scores"]["held_out"]
+    if ours is None:
+        return "no score; nothing is proved about new rows"
+    other = "" if beside is None else f" ({facts['baseline']['name']} {beside:.3f})"
+    return f"{word} = {ours:.3f}{other}; nothing is proved about new rows"
