@@ -7,7 +7,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from numbers import Integral, Real
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
@@ -22,7 +21,6 @@ from globalmin._types import Array
 from globalmin.activations import Activation, get_activation
 from globalmin.data import SCALINGS, Dataset
 from globalmin.data.validation import require_memory
-from globalmin.errors import DataError
 from globalmin.estimators._gap import GapStatement, LossGap, half_square
 from globalmin.optimize.run import Status
 from globalmin.proving.producer import prove
@@ -61,22 +59,6 @@ class ProvedEstimator(GapStatement, BaseEstimator):
                 "has several"
             )
         return self.networks_[0]
-
-    def save_certificate(self, path: str | Path, target: int = 0) -> Path:
-        """Write the accepted certificate (of one target or class) to a file for `globalmin-check`,
-        and return the path.
-        """
-        check_is_fitted(self)
-        found = self.certificate_ if isinstance(self.certificate_, list) else [self.certificate_]
-        content = found[target]
-        if content is None:
-            raise DataError(
-                f"there is no accepted certificate of target {target}; see verdict_ and the "
-                "warning given by fit"
-            )
-        path = Path(path)
-        path.write_bytes(content)
-        return path
 
     def _store_proofs(self, proofs: Sequence[Proof]) -> None:
         self.certificate_ = _single([proof.certificate for proof in proofs])

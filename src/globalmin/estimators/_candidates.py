@@ -97,6 +97,8 @@ class Candidate:
 
 def standard_error(values: Array) -> float:
     """Of the mean of values that are taken as independent; the folds are not wholly."""
+    if not np.isfinite(values).all():
+        return math.inf
     return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
 
 

@@ -8,11 +8,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from globalmin.errors import DataError
 from globalmin.proving.claim import WIDEST_GAP, Proves
 from globalmin.proving.proof import Proof
 
@@ -79,6 +81,7 @@ class GapStatement:
     """What every estimator says of its gap."""
 
     verdict_: Any
+    certificate_: Any
 
     def gap_statement(self, target: int | None = None) -> str:
         """How far the networks are at most from the global minimum: one sentence, with the
@@ -98,6 +101,22 @@ class GapStatement:
         count = len(self.verdict_) if isinstance(self.verdict_, list) else 1
         which = range(count) if target is None else [target]
         return "\n".join(str(self._gap(j)) for j in which)
+
+    def save_certificate(self, path: str | Path, target: int = 0) -> Path:
+        """Write the accepted certificate (of one target or class) to a file for `globalmin-check`,
+        and return the path.
+        """
+        check_is_fitted(self)
+        found = self.certificate_ if isinstance(self.certificate_, list) else [self.certificate_]
+        content = found[target]
+        if content is None:
+            raise DataError(
+                f"there is no accepted certificate of target {target}; see verdict_ and the "
+                "warning given by fit"
+            )
+        path = Path(path)
+        path.write_bytes(content)
+        return path
 
     def _gap(self, j: int) -> Gap:
         raise NotImplementedError

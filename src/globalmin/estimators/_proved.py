@@ -136,7 +136,12 @@ class ProvedNetworkEstimator(BaseEstimator):
                 absent.append(Candidate(name, True, note=reason))
                 continue
             estimator = self._estimator(name, compared, seed)
-            trials.append(try_model(estimator, name, X, y))
+            try:
+                trials.append(try_model(estimator, name, X, y))
+            except DataError as error:
+                if len(names) == 1 or (name == names[-1] and not trials):
+                    raise
+                absent.append(Candidate(name, True, note=f"left out: {error}"))
         return trials, absent
 
     def _estimator(self, name: str, compared: Rows, seed: int) -> Any:

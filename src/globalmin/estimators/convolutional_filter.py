@@ -7,7 +7,7 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
+from sklearn.base import RegressorMixin, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -15,10 +15,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from globalmin._types import Array
 from globalmin.errors import DataError
+from globalmin.estimators._patches import ProvedPatches
 from globalmin.optimize.run import Status
 from globalmin.patches.facts import FilterReport, filter_report
 from globalmin.patches.inputs import extract_patches, patch_grid_shape, patch_shape
+from globalmin.patches.layout import patch_layout
 from globalmin.patches.model import filter_outputs
+from globalmin.patches.network import PatchNetwork
 from globalmin.patches.train import METHODS, FilterRun, Method, fit_filter, fit_random_start
 
 if TYPE_CHECKING:
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
 _FIT_CALLER = 4  # _warn, fit, scikit-learn's wrapper of fit, and then the line of the user
 
 
-class ConvolutionalFilterRegressor(RegressorMixin, BaseEstimator):
+class ConvolutionalFilterRegressor(RegressorMixin, ProvedPatches):
     r"""Regression by one filter, $f(x) = \frac1k\sum_i\max(w^TZ_i, 0)$ over the k patches $Z_i$ of
     a signal or image.
 
@@ -61,6 +64,8 @@ class ConvolutionalFilterRegressor(RegressorMixin, BaseEstimator):
         For "sgd".
     restarts : int
         Further random starts if one falls short.
+    certify : bool
+        Where zero loss is reached, prove it and have the proof checked.
     random_state : int | np.random.RandomState | None
         Seed of the starts and of the batches.
 
@@ -78,6 +83,20 @@ class ConvolutionalFilterRegressor(RegressorMixin, BaseEstimator):
         The training loss (1/2n) sum of squared residuals, its course and the iterations.
     n_iter_ : int
         The training loss (1/2n) sum of squared residuals, its course and the iterations.
+    certificate_ : bytes | None
+        The accepted certificate file of zero training loss, see `save_certificate`; None where
+        training did not reach it, or it could not be proved.
+    verdict_ : str | None
+        The checker's word on it; None without a file.
+    objective_ : float
+        The loss (1/2) sum of squared residuals in floats.
+    lower_bound_, loss_lower_, loss_upper_ : float
+        Proved bounds of the loss of every such network (0) and of this one.
+    gap_, relative_gap_ : float
+        Proved bound of the loss minus its infimum, and as a share of the loss of the zero network;
+        infinity without a certificate.
+    optimal_ : bool
+        Whether zero loss is proved next to the weights.
     dead_starts_ : int
         Random starts that were dead and drawn again.
     n_patches_, n_features_in_ : int
@@ -120,6 +139,7 @@ class ConvolutionalFilterRegressor(RegressorMixin, BaseEstimator):
         "tol": [Interval(Real, 0, None, closed="left")],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "restarts": [Interval(Integral, 0, None, closed="left")],
+        "certify": ["boolean"],
         "random_state": ["random_state"],
     }
 
@@ -136,6 +156,7 @@ class ConvolutionalFilterRegressor(RegressorMixin, BaseEstimator):
         tol: float = 1e-20,
         batch_size: int = 32,
         restarts: int = 5,
+        certify: bool = True,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.patch_size = patch_size
@@ -148,6 +169,7 @@ class ConvolutionalFilterRegressor(RegressorMixin, BaseEstimator):
         self.tol = tol
         self.batch_size = batch_size
         self.restarts = restarts
+        self.certify = certify
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -174,8 +196,22 @@ class ConvolutionalFilterRegressor(RegressorMixin, BaseEstimator):
             Z.shape[1],
             fit.dead_starts,
         )
+        self._store_proof(
+            self._as_network(X.shape[1]),
+            X,
+            np.asarray(y, dtype=np.float64),
+            converged=fit.status is Status.CONVERGED,
+            is_fixed=True,
+        )
         self._warn(fit)
         return self
+
+    def _as_network(self, n_features: int) -> PatchNetwork:
+        """The filter as a patch network with the output weights 1/k."""
+        shape = patch_grid_shape((n_features,), self.image_shape)
+        layout = patch_layout(shape, self.patch_size, self.stride)
+        head = np.full((1, layout.n_patches), 1.0 / layout.n_patches)
+        return PatchNetwork(self.coef_[None, :], head, layout)
 
     def _train(self, Z: Array, y: Array) -> FilterRun:
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))

@@ -7,7 +7,7 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
+from sklearn.base import RegressorMixin, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -22,14 +22,13 @@ from globalmin._options import (
     PatchScaling,
 )
 from globalmin._types import Array
-from globalmin.data import Dataset
 from globalmin.errors import DataError
+from globalmin.estimators._patches import ProvedPatches, prove_patches
 from globalmin.one_filter.network import OneFilterNetwork
 from globalmin.one_filter.verdict import TrapVerdict, trap_verdict
-from globalmin.patches.claims.subject import FIXED_HEAD
+from globalmin.optimize.run import Status
 from globalmin.patches.fit import PatchRun, train_patches
 from globalmin.patches.layout import PatchLayout, patch_layout
-from globalmin.proving.producer import prove
 from globalmin.proving.proof import Proof
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
 _FIT_CALLER = 4  # _warn, fit, scikit-learn's wrapper of fit, and then the line of the user
 
 
-class PatchNetworkRegressor(RegressorMixin, BaseEstimator):
+class PatchNetworkRegressor(RegressorMixin, ProvedPatches):
     r"""Regression by filters that see every patch of a signal or image: $f(x) = \sum_j\sum_i
     a_{ji}\max(w_j^Tz_i, 0)$ over the patches $z_i$.
 
@@ -73,6 +72,8 @@ class PatchNetworkRegressor(RegressorMixin, BaseEstimator):
         Loss to reach, relative to that of the zero network.
     restarts : int
         Further random draws, each with its sign flips, while the tolerance is not reached.
+    certify : bool
+        Where zero loss is reached, prove it and have the proof checked.
     random_state : int | np.random.RandomState | None
         Seed of the draws.
 
@@ -93,6 +94,20 @@ class PatchNetworkRegressor(RegressorMixin, BaseEstimator):
         The training loss (1/2n) sum of squared residuals, and over that of the zero network.
     loss_curve_ : Array
         Its course.
+    certificate_ : bytes | None
+        The accepted certificate file of zero training loss, see `save_certificate`; None where
+        training did not reach it, or it could not be proved.
+    verdict_ : str | None
+        The checker's word on it; None without a file.
+    objective_ : float
+        The loss (1/2) sum of squared residuals in floats.
+    lower_bound_, loss_lower_, loss_upper_ : float
+        Proved bounds of the loss of every such network (0) and of this one.
+    gap_, relative_gap_ : float
+        Proved bound of the loss minus its infimum, and as a share of the loss of the zero network;
+        infinity without a certificate.
+    optimal_ : bool
+        Whether zero loss is proved next to the weights.
     n_iter_, starts_, dead_starts_ : int
         Steps of the best start, starts tried, and filters drawn again because no patch moved them.
     n_patches_, n_features_in_ : int
@@ -134,6 +149,7 @@ class PatchNetworkRegressor(RegressorMixin, BaseEstimator):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "restarts": [Interval(Integral, 0, None, closed="left")],
+        "certify": ["boolean"],
         "random_state": ["random_state"],
     }
 
@@ -156,6 +172,7 @@ class PatchNetworkRegressor(RegressorMixin, BaseEstimator):
         max_iter: int = 300,
         tol: float = 1e-20,
         restarts: int = 2,
+        certify: bool = True,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.patch_size = patch_size
@@ -170,6 +187,7 @@ class PatchNetworkRegressor(RegressorMixin, BaseEstimator):
         self.max_iter = max_iter
         self.tol = tol
         self.restarts = restarts
+        self.certify = certify
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -201,6 +219,13 @@ class PatchNetworkRegressor(RegressorMixin, BaseEstimator):
             seed=int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max)),
         )
         self._store(run)
+        self._store_proof(
+            run.network,
+            rows,
+            np.asarray(labels, dtype=np.float64),
+            converged=run.status is Status.CONVERGED,
+            is_fixed=self.head != "trained",
+        )
         self._warn(run)
         return self
 
@@ -258,9 +283,8 @@ class PatchNetworkRegressor(RegressorMixin, BaseEstimator):
             Where the certificate file is to be.
         """
         check_is_fitted(self)
-        data = Dataset(self._checked(X), y, bias=False, scaling="none")
-        claims = None if self.head == "trained" else FIXED_HEAD
-        return prove(self.network_, data, claims=claims, path=path)
+        rows, is_fixed = self._checked(X), self.head != "trained"
+        return prove_patches(self.network_, rows, y, is_fixed=is_fixed, path=path)
 
     def trap_verdict(self, X: Any, y: Any, *, confidence: float = 0.95) -> TrapVerdict:
         """Ask samples that were not trained on whether the one filter is at the opposite of the

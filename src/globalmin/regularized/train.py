@@ -21,6 +21,7 @@ from globalmin.regularized.objective import Penalty, RegularizedProblem, require
 from globalmin.regularized.pairs import PairOracle
 
 if TYPE_CHECKING:
+    from globalmin.losses import Loss
     from globalmin.regularized.column_generation import Pool
 
 
@@ -130,12 +131,28 @@ def largest_decay(problem: RegularizedProblem, oracle: Oracle | None = None) -> 
     without = train_columns(
         replace(problem, penalty=replace(problem.penalty, weight_decay=1e300)), used, gap=1e-9
     )
-    constant = np.full_like(problem.y, without.pool.intercept)
     smooth = problem.loss.smoothed(1e-6)
-    u = centered(problem, problem.weights * smooth.derivative(constant, problem.y))
+    u = _slopes(problem, smooth, without.pool.intercept)
+    if u is None:  # at a kink, as that of the hinge, the slopes of one class alone: aim between
+        u = _slopes(problem, smooth, _balanced(problem, smooth, without.pool.intercept))
     if u is None:
         raise DataError("the labels have no best constant; give at least two different ones")
     return float(used.search(u, np.inf)[0].max())
+
+
+def _slopes(problem: RegularizedProblem, loss: Loss, constant: float) -> Array | None:
+    values = loss.derivative(np.full_like(problem.y, constant), problem.y)
+    return centered(problem, problem.weights * values)
+
+
+def _balanced(problem: RegularizedProblem, loss: Loss, near: float) -> float:
+    """The constant near this one at which the slopes of a smooth loss cancel, by bisection."""
+    low, high = near - 1.0, near + 1.0
+    for _ in range(80):
+        middle = 0.5 * (low + high)
+        slope = loss.derivative(np.full_like(problem.y, middle), problem.y)
+        low, high = (middle, high) if float(problem.weights @ slope) < 0 else (low, middle)
+    return 0.5 * (low + high)
 
 
 def decay_path(
