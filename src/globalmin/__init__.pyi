@@ -52,6 +52,8 @@ from globalmin.estimators import ShallowNetworkClassifier as ShallowNetworkClass
 from globalmin.estimators import ShallowNetworkRegressor as ShallowNetworkRegressor
 from globalmin.estimators import SquaresNetworkRegressor as SquaresNetworkRegressor
 from globalmin.estimators import choose_model as choose_model
+from globalmin.estimators.saved import SavedModel as SavedModel
+from globalmin.estimators.saved import load as load
 from globalmin.factorization.claims import certify_factorization as certify_factorization
 from globalmin.factorization.factors import Factors as Factors
 from globalmin.factorization.train import factorize as factorize

@@ -18,6 +18,7 @@ from globalmin.cli import (
     fit,
     gap,
     inspect,
+    predict,
     recover,
     report,
     reproduce,
@@ -81,6 +82,7 @@ def _interruptible(command: Callable[..., int]) -> Callable[..., int]:
 
 for _command in (
     fit.fit,
+    predict.predict,
     certify.certify,
     classify.classify,
     gap.gap,

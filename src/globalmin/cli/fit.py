@@ -83,6 +83,23 @@ TASK = typer.Option(
     help="auto, regression or classification; auto: classes for text and for two values.",
     rich_help_panel=REGULARIZED,
 )
+TABLE = "The table: columns of text, dates and gaps become numbers, as the report says"
+USE = typer.Option(
+    "--use", metavar="COL", help="Take only this column; repeat.", rich_help_panel=TABLE
+)
+DROP = typer.Option(
+    "--drop", metavar="COL", help="Leave this column out; repeat.", rich_help_panel=TABLE
+)
+CATEGORY = typer.Option(
+    "--category",
+    metavar="COL",
+    help="This column of numbers names categories; repeat.",
+    rich_help_panel=TABLE,
+)
+SAMPLE_WEIGHT = typer.Option(
+    "--sample-weight", metavar="COL", help="Column of sample weights.", rich_help_panel=TABLE
+)
+FORCE = typer.Option("--force", help="Replace an earlier fit in the output folder.")
 PATCHES = "Patch networks, for rows that are signals or flattened images"
 PATCH_SIZE = typer.Option(
     metavar="P", help="Fit a patch network: size of a patch, 5 or 3x3.", rich_help_panel=PATCHES
@@ -138,6 +155,10 @@ def fit(
     interactions: Annotated[str, INTERACTIONS] = "none",
     task: Annotated[str, TASK] = "auto",
     gap: Annotated[float | None, GAP] = None,
+    use: Annotated[list[str] | None, USE] = None,
+    drop: Annotated[list[str] | None, DROP] = None,
+    category: Annotated[list[str] | None, CATEGORY] = None,
+    sample_weight: Annotated[str | None, SAMPLE_WEIGHT] = None,
     patch_size: Annotated[str | None, PATCH_SIZE] = None,
     stride: Annotated[str, STRIDE] = "1",
     filters: Annotated[int, FILTERS] = 1,
@@ -145,6 +166,7 @@ def fit(
     padding: Annotated[str, PADDING] = "0",
     normalize: Annotated[str, NORMALIZE] = "none",
     out: Annotated[Path | None, OUT] = None,
+    force: Annotated[bool, FORCE] = False,
     json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object instead of the table.")
     ] = False,
@@ -200,7 +222,7 @@ def fit(
         weight_decay=0.0
         if road.is_regularized
         else check_decay(decay_number(weight_decay), activation, method, trained),
-        out=check_output(out or Path(f"{data.stem}-fit")),
+        out=check_output(out or Path(f"{data.stem}-fit"), force=force),
         quiet=quiet or json,
         depth=layers,
         architecture=form,
@@ -209,8 +231,10 @@ def fit(
     )
     if road.is_regularized:
         from globalmin.cli.regularized import Asked, fit_regularized
+        from globalmin.cli.tables import Columns, column_list
 
-        asked = Asked(model, loss, interactions, weight_decay, task, gap)
+        columns = Columns(column_list(use), column_list(drop), column_list(category), sample_weight)
+        asked = Asked(model, loss, interactions, weight_decay, task, gap, columns)
         return fit_regularized(options, asked, as_json=json)
     if patch_size is not None:
         from globalmin.cli.patches import PatchOptions, fit_patches

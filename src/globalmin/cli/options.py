@@ -160,10 +160,16 @@ def check_targets(targets: Sequence[str]) -> tuple[str, ...]:
     return tuple(targets)
 
 
-def check_output(out: Path) -> Path:
-    """A folder that can be made or written to; asked before any work is done."""
+def check_output(out: Path, *, force: bool = False) -> Path:
+    """A folder that can be made or written to, without an earlier fit unless that may be replaced;
+    asked before any work is done.
+    """
     if out.exists() and not out.is_dir():
         raise typer.BadParameter(f"--out {out} is a file; give a folder")
+    if (out / "fit.json").exists() and not force:
+        raise typer.BadParameter(
+            f"--out {out} holds an earlier fit; give another folder, or --force to replace it"
+        )
     nearest = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
     if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
         raise typer.BadParameter(f"--out {out} cannot be written: no permission in {nearest}")

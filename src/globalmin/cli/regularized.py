@@ -7,7 +7,7 @@ from __future__ import annotations
 import csv
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -21,15 +21,14 @@ from globalmin.cli.options import FitOptions, check_choice
 from globalmin.cli.output import staged_folder
 from globalmin.cli.regularized_facts import cell, facts_of
 from globalmin.cli.roads import check_weight_decay
+from globalmin.cli.tables import Columns, Labeled, is_plain, read_labeled
 from globalmin.cli.terminal import print_json, print_rows, say, working
-from globalmin.data import Dataset
-from globalmin.data.labels import load_labeled, text_share
-from globalmin.data.preprocessing import split_rows
 from globalmin.errors import DataError
 from globalmin.estimators import ProvedNetworkClassifier, ProvedNetworkRegressor
 from globalmin.estimators.proved import TASKS, is_classification
 from globalmin.files import canonical_json
 from globalmin.report import regularized_page
+from globalmin.shallow.storage import load_networks, save_networks
 
 if TYPE_CHECKING:
     from globalmin._types import Indices, NDArray
@@ -50,22 +49,22 @@ class Asked:
     weight_decay: str
     task: str = "auto"
     gap: float | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Labeled:
-    """A table with numbers for its labels, and the labels as they are: numbers or class names."""
-
-    table: Dataset
-    labels: NDArray[Any]
+    columns: Columns = field(default_factory=Columns)
 
 
 def fit_regularized(options: FitOptions, asked: Asked, *, as_json: bool) -> int:
     """Run the whole command; errors leave the output folder as it was."""
     check_loss(asked)
-    given = read_labels(options, asked)
+    given = read_labeled(
+        options.data,
+        options.targets[0],
+        asked.columns,
+        names_classes=_names_classes(asked),
+        test_size=options.test_size,
+        seed=options.seed,
+    )
+    rows = given.rows
     model = _estimator(options, asked, classifies(asked, given.labels))
-    rows = split_rows(given.table, options.test_size, options.seed)
     _check_training(given, rows, model)
     started = time.perf_counter()
     with (
@@ -73,14 +72,16 @@ def fit_regularized(options: FitOptions, asked: Asked, *, as_json: bool) -> int:
         warnings.catch_warnings(),
     ):
         warnings.simplefilter("ignore")  # the verdict and the gap are in the summary
-        model.fit(given.table.X[rows[0]], given.labels[rows[0]])
+        weight = None if given.weight is None else given.weight[rows[0]]
+        model.fit(given.table.X[rows[0]], given.labels[rows[0]], sample_weight=weight)
     if given.table.feature_names is not None and hasattr(model.best_estimator_, "_names"):
         names = np.array(given.table.feature_names, dtype=object)
         model.best_estimator_.feature_names_in_ = names
     facts = facts_of(model, given.table.X, given.labels, rows, time.perf_counter() - started)
     facts["data"] |= {"name": options.data.name, "target": options.targets[0]}
+    facts["recipe"] = [] if is_plain(given.recipe) else given.recipe.sentences()
     with staged_folder(options.out) as staging:
-        _write(model, given, rows, staging)
+        _write(model, given, options.targets[0], staging)
         (staging / FACTS).write_text(canonical_json(facts) + "\n", encoding="utf-8")
         page, _ = regularized_page.render(facts, staging)
         (staging / REPORT).write_text(page, encoding="utf-8")
@@ -118,21 +119,14 @@ def _estimator(options: FitOptions, asked: Asked, classes: bool) -> Any:
     )
 
 
-def read_labels(options: FitOptions, asked: Asked) -> Labeled:
-    """The table; class names where the task is not regression and the column is text. A column
-    with numbers in it is one of numbers unless classification is asked for, so that a slip of the
-    pen is refused and not made a class.
+def _names_classes(asked: Asked) -> float | None:
+    """The share of text from which on labels are class names. A column with numbers in it is one
+    of numbers unless classification is asked for, so that a slip of the pen is refused and not
+    made a class.
     """
-    target = options.targets[0]
-    share = text_share(options.data, target)
-    may_be_classes = asked.task != "regression" and asked.loss not in REGRESSION
-    if may_be_classes and share > (0.0 if asked.task == "classification" else 1.0 - 1e-9):
-        found = load_labeled(options.data, target)
-        codes = np.unique(found.labels, return_inverse=True)[1].astype(np.float64)
-        names = {"feature_names": found.feature_names, "target_names": (target,)}
-        return Labeled(Dataset(found.X, codes, bias=False, scaling="none", **names), found.labels)
-    table = Dataset.load(options.data, target=options.targets, bias=False, scaling="none")
-    return Labeled(table, table.y)
+    if asked.task == "regression" or asked.loss in REGRESSION:
+        return None
+    return 0.0 if asked.task == "classification" else 1.0 - 1e-9
 
 
 def classifies(asked: Asked, labels: NDArray[Any]) -> bool:
@@ -177,8 +171,8 @@ def _check_training(given: Labeled, rows: tuple[Indices, Indices], model: Any) -
         )
 
 
-def _write(model: Any, given: Labeled, rows: tuple[Indices, Indices], staging: Path) -> None:
-    chosen = model.best_estimator_
+def _write(model: Any, given: Labeled, target: str, staging: Path) -> None:
+    rows, chosen = given.rows, model.best_estimator_
     certificates = (
         chosen.certificate_ if isinstance(chosen.certificate_, list) else [chosen.certificate_]
     )
@@ -195,6 +189,9 @@ def _write(model: Any, given: Labeled, rows: tuple[Indices, Indices], staging: P
         elif model.model_ == "quadratic":
             drawing.save(lambda i=i: chosen.plot_interactions(target=i), stem)
     model.save(staging / MODEL)
+    stored = load_networks(staging / MODEL)
+    told = {"recipe": given.recipe.to_json(), "target": target}
+    save_networks(staging / MODEL, stored.networks, stored.preprocessing, stored.metadata | told)
     _write_predictions(model, given, rows, staging / PREDICTIONS)
 
 
@@ -225,6 +222,7 @@ def _show(options: FitOptions, facts: dict[str, Any]) -> None:
     print_rows(
         [
             ("data", f"{options.data.name} → {options.targets[0]}: {counted}", ""),
+            *_recipe_rows(facts),
             ("task", f"{facts['task']} {', '.join(facts['classes'])}".strip(), ""),
             *_candidate_rows(facts["choice"]),
             ("why", facts["choice"]["statement"], ""),
@@ -237,6 +235,10 @@ def _show(options: FitOptions, facts: dict[str, Any]) -> None:
             ("check again", f"globalmin-check {quote(str(first))} --explain", terminal.COPY),
         ]
     )
+
+
+def _recipe_rows(facts: dict[str, Any]) -> list[tuple[str, str, str]]:
+    return [("columns" if i == 0 else "", line, "") for i, line in enumerate(facts["recipe"])]
 
 
 def _gap_rows(facts: dict[str, Any]) -> list[tuple[str, str, str]]:

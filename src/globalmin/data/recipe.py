@@ -99,9 +99,10 @@ class Step:
             return f"{self.column}: a date, by {', '.join(self.parts) or 'nothing'}{gap}"
         if not self.outputs:
             return f"{self.column}: a category of which no level is frequent enough; left out"
-        shown = ", ".join(self.levels[:8]) + (", ..." if len(self.levels) > 8 else "")
-        rest = ", the others together" if self.others else ""
-        return f"{self.column}: a category ({shown}{rest}{', gaps' if self.gaps else ''})"
+        shown = [*self.levels[:8], *(["..."] if len(self.levels) > 8 else [])]
+        shown += ["the others together" if self.levels else "any value"] * self.others
+        shown += ["gaps"] * self.gaps
+        return f"{self.column}: a category ({', '.join(shown)})"
 
 
 @dataclass(frozen=True)

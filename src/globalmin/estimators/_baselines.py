@@ -41,9 +41,9 @@ class Linear:
             return LogisticRegression(C=1.0 / (penalty * n), max_iter=300)
         return LinearSVC(C=1.0 / (penalty * n), loss=self.loss, random_state=0)  # pyright: ignore[reportArgumentType]
 
-    def outputs(self, penalty: float, X: Array, y: Array, rows: Array, _: float) -> Array:
+    def outputs(self, penalty: float, X: Array, y: Array, weight: Array, rows: Array) -> Array:
         """At rows, of the model fitted to X and y, in the units of the loss."""
-        model = self.model(penalty, len(X)).fit(X, y)
+        model = self.model(penalty, len(X)).fit(X, y, sample_weight=weight)
         if self.name == "Poisson regression":
             return np.log(np.maximum(model.predict(rows), 1e-300))
         return getattr(model, "decision_function", model.predict)(rows)
@@ -77,17 +77,22 @@ def try_baselines(rows: Rows) -> tuple[list[Candidate], float]:
     return found, float(PENALTIES[best])
 
 
-def _constant(rows: Rows, X: Array, y: Array, at: Array, _: float) -> Array:
-    return np.full(len(at), rows.loss.constant(y, np.ones(len(y))))
+def _constant(rows: Rows, X: Array, y: Array, weight: Array, at: Array) -> Array:
+    return np.full(len(at), rows.loss.constant(y, weight))
 
 
-def fitted_linear(loss: str, penalty: float, X: Array, y: Any, *, scales: bool) -> Any:
+def fitted_linear(
+    loss: str, penalty: float, X: Array, y: Any, *, weight: Array | None, scales: bool
+) -> Any:
     """The linear model of all rows, from raw inputs to outputs in the units of y."""
     linear = linear_for(loss)
     model = linear.model(penalty, len(X))
     if loss in ("logistic", "hinge", "squared_hinge") and np.unique(y).size > 2:
         model = OneVsRestClassifier(model)
     steps = [StandardScaler(), model] if scales else [model]
+    given = {} if weight is None else {f"{type(model).__name__.lower()}__sample_weight": weight}
+    if isinstance(model, OneVsRestClassifier):
+        given = {}  # it takes no weights; a score beside the networks, not one of them
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        return make_pipeline(*steps).fit(X, y)
+        return make_pipeline(*steps).fit(X, y, **given)

@@ -105,29 +105,31 @@ def standard_error(values: Array) -> float:
 @dataclass(frozen=True, eq=False)
 class Rows:
     """What all candidates are compared on: scaled inputs, one array of labels for each network,
-    the loss, and the folds.
+    the loss, the folds, and the weights of the rows.
     """
 
     X: Array
     labels: Sequence[Array]
     loss: Loss
     folds: Folds
+    weight: Array
 
     @property
     def entries(self) -> int:
         """Numbers in X, once for every network."""
         return self.X.size * len(self.labels)
 
-    def held_out(self, outputs: Callable[[Array, Array, Array, float], Array]) -> Array:
-        """Mean held-out losses by fold; `outputs(X, y, rows, share)` gives the outputs at rows of a
-        model fitted to X and y, which are this share of all rows.
+    def held_out(self, outputs: Callable[[Array, Array, Array, Array], Array]) -> Array:
+        """Mean held-out losses by fold, in the weights of the rows; `outputs(X, y, weight, rows)`
+        gives the outputs at rows of a model fitted to X and y.
         """
         found = np.zeros(len(self.folds))
         for i, (train, test) in enumerate(self.folds):
-            share = len(train) / len(self.X)
             for y in self.labels:
-                f = outputs(self.X[train], y[train], self.X[test], share)
-                found[i] += float(np.mean(self.loss.value(f, y[test])))
+                f = outputs(self.X[train], y[train], self.weight[train], self.X[test])
+                # the smallest double: a fold of rows without weight counts nothing
+                total = max(float(self.weight[test].sum()), 5e-324)
+                found[i] += float(self.weight[test] @ self.loss.value(f, y[test])) / total
         return found
 
 
@@ -183,15 +185,22 @@ class Trial:
     options: dict[str, Any] = field(default_factory=dict)
 
 
-def try_model(estimator: Any, name: str, X: Any, y: Any) -> Trial:
+def try_model(
+    estimator: Any, name: str, X: Any, y: Any, sample_weight: Array | None = None
+) -> Trial:
     """Choose the decay on the folds of the estimator and train, without a proof."""
     started = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is left to say is said of the chosen one
-        estimator.set_params(certify=False).fit(X, y)
+        estimator.set_params(certify=False).fit(X, y, **_weighted(sample_weight))
     seconds = time.perf_counter() - started
     losses = tuple(float(x) for x in held_out_losses(estimator))
     return Trial(estimator, Candidate(name, True, losses, seconds))
+
+
+def _weighted(sample_weight: Array | None) -> dict[str, Array]:
+    """Without weights nothing is passed: ReLU networks take none."""
+    return {} if sample_weight is None else {"sample_weight": sample_weight}
 
 
 def held_out_losses(estimator: Any) -> Array:
@@ -205,7 +214,7 @@ def held_out_losses(estimator: Any) -> Array:
     return np.sum([table[int(table.mean(axis=1).argmin())] for table in tables], axis=0)
 
 
-def proved(trial: Trial, X: Any, y: Any) -> Any:
+def proved(trial: Trial, X: Any, y: Any, sample_weight: Array | None = None) -> Any:
     """The estimator with its proof: of the networks it has, or of new ones at the same decay."""
     estimator = trial.estimator
     with warnings.catch_warnings():
@@ -214,7 +223,8 @@ def proved(trial: Trial, X: Any, y: Any) -> Any:
             return estimator._prove()
         decay = float(estimator.weight_decay_)
         kept = {name: getattr(estimator, name, None) for name in ("weight_decays_", "loss_path_")}
-        estimator.set_params(certify=True, weight_decay=decay).fit(X, y)
+        estimator.set_params(certify=True, weight_decay=decay)
+        estimator.fit(X, y, **_weighted(sample_weight))
     for name, value in kept.items():
         if value is not None:
             setattr(estimator, name, value)

@@ -43,6 +43,8 @@ _TOLD = ("networks_", "preprocessing_", "objective_", "lower_bound_", "gap_", "r
          "optimal_", "verdict_", "certificate_", "loss_upper_", "loss_lower_", "weight_decay_",
          "width_")  # fmt: skip
 
+Given = tuple[Any, Any, Array | None]  # X, y and sample weights, as the estimators take them
+
 CHOICE_CONSTRAINTS: dict[str, list[Any]] = {
     "models": [StrOptions({"auto", *MODELS}), list, tuple],
     "weight_decay": [StrOptions({"cv"}), Interval(Real, 0, None, closed="neither")],
@@ -70,14 +72,21 @@ class ProvedNetworkEstimator(BaseEstimator):
     random_state: Any
     optimal_: Any
 
-    def _choose(self, X: Any, rows: Array, y: NDArray[Any], labels: Sequence[Array]) -> None:
+    def _choose(
+        self,
+        X: Any,
+        rows: Array,
+        y: NDArray[Any],
+        labels: Sequence[Array],
+        weight: Array | None = None,
+    ) -> None:
         """Compare the models on the same folds, prove the best, and set all fitted attributes."""
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         names = self._names()
-        compared = self._compared(rows, y, labels, seed)
-        trials, absent = self._tried(names, compared, X, y, seed)
+        compared = self._compared(rows, y, labels, seed, weight)
+        trials, absent = self._tried(names, compared, (X, y, weight), seed)
         ranked = sorted(trials, key=lambda trial: trial.row.loss)
-        winner, told = self._first_proved(ranked, X, y)
+        winner, told = self._first_proved(ranked, (X, y, weight))
         self.best_estimator_ = winner.estimator
         self.model_ = winner.row.name
         order = {name: place for place, name in enumerate(names)}
@@ -85,7 +94,7 @@ class ProvedNetworkEstimator(BaseEstimator):
         found, penalty = try_baselines(compared) if compared.folds else ([], 1e-3)
         self.candidates_ = (*networks, *found)
         scales = self.scaling == "standardize"
-        self.baseline_ = fitted_linear(self.loss, penalty, rows, y, scales=scales)
+        self.baseline_ = fitted_linear(self.loss, penalty, rows, y, weight=weight, scales=scales)
         for name in _TOLD:
             setattr(self, name, getattr(self.best_estimator_, name))
         if self.certify and not bool(np.all(self.optimal_)):
@@ -112,32 +121,45 @@ class ProvedNetworkEstimator(BaseEstimator):
     def _loss_object(self) -> Loss:
         return get_loss(self.loss, getattr(self, "loss_parameter", None))
 
-    def _compared(self, rows: Array, y: NDArray[Any], labels: Sequence[Array], seed: int) -> Rows:
+    def _compared(
+        self,
+        rows: Array,
+        y: NDArray[Any],
+        labels: Sequence[Array],
+        seed: int,
+        weight: Array | None,
+    ) -> Rows:
         """What the candidates are compared on; no folds for a given decay of too few rows."""
         loss = self._loss_object()
-        step = Settings(loss, scaling=self.scaling).preprocessing(rows, labels[0], None)
+        step = Settings(loss, scaling=self.scaling).preprocessing(rows, labels[0], weight)
         try:
             folds = shared_folds(y, int(self.cv), seed, classifies=self._classifies)
         except DataError:
             if self.weight_decay == "cv":
                 raise
             folds = []
-        return Rows(step.transform(rows), [step.transform_y(part) for part in labels], loss, folds)
+        targets = [step.transform_y(part) for part in labels]
+        used = np.ones(len(rows)) if weight is None else weight
+        return Rows(step.transform(rows), targets, loss, folds, used)
 
     def _tried(
-        self, names: Sequence[str], compared: Rows, X: Any, y: NDArray[Any], seed: int
+        self, names: Sequence[str], compared: Rows, given: Given, seed: int
     ) -> tuple[list[Trial], list[Candidate]]:
         """The models that took part, and the rows of those that did not."""
         trials: list[Trial] = []
         absent: list[Candidate] = []
         for name in names:
             reason = left_out(name, compared) if self.models == "auto" else ""
+            if name == "relu" and given[2] is not None:
+                reason = reason or "left out: it takes no sample weights"
+                if names == ["relu"]:
+                    raise DataError("models='relu' takes no sample weights; choose another model")
             if reason:
                 absent.append(Candidate(name, True, note=reason))
                 continue
             estimator = self._estimator(name, compared, seed)
             try:
-                trials.append(try_model(estimator, name, X, y))
+                trials.append(try_model(estimator, name, *given))
             except DataError as error:
                 if len(names) == 1 or (name == names[-1] and not trials):
                     raise
@@ -159,9 +181,7 @@ class ProvedNetworkEstimator(BaseEstimator):
             options["interactions"] = self.interactions
         return KINDS[name, self._classifies](**options)
 
-    def _first_proved(
-        self, ranked: Sequence[Trial], X: Any, y: Any
-    ) -> tuple[Trial, list[Candidate]]:
+    def _first_proved(self, ranked: Sequence[Trial], given: Given) -> tuple[Trial, list[Candidate]]:
         """The best model whose gap is proved within its tolerance; the best one if none is."""
         if not self.certify:
             rows = [replace(t.row, note="higher held-out loss") for t in ranked[1:]]
@@ -169,7 +189,7 @@ class ProvedNetworkEstimator(BaseEstimator):
         rows = []
         for i, trial in enumerate(ranked):
             started = time.perf_counter()
-            proved(trial, X, y)
+            proved(trial, *given)
             share = float(np.max(trial.estimator.relative_gap_))
             row = replace(
                 trial.row,

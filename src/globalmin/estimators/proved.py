@@ -19,6 +19,7 @@ from globalmin._options import one_of
 from globalmin._types import Array, NDArray
 from globalmin.errors import DataError
 from globalmin.estimators._proved import CHOICE_CONSTRAINTS, ProvedNetworkEstimator
+from globalmin.estimators._regularized import checked_weight
 from globalmin.estimators.shallow import _signs
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ class ProvedNetworkRegressor(RegressorMixin, ProvedNetworkEstimator):
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Compare the models, train the best, and prove its gap.
 
         Parameters
@@ -158,11 +159,14 @@ class ProvedNetworkRegressor(RegressorMixin, ProvedNetworkEstimator):
             n x d inputs, an array or a data frame, without missing values.
         y : Any
             n labels.
+        sample_weight : Any
+            n numbers of at least 0, None for ones.
         """
         checked: Any = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         labels = np.asarray(checked[1], dtype=np.float64)
         self._loss_object().check_labels(labels)
-        self._choose(X, checked[0], labels, [labels])
+        weight = checked_weight(sample_weight, checked[0])
+        self._choose(X, checked[0], labels, [labels], weight)
         return self
 
     def predict(self, X: Any) -> Array:
@@ -270,7 +274,7 @@ class ProvedNetworkClassifier(ClassifierMixin, ProvedNetworkEstimator):
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Compare the models, train the best, and prove its gap.
 
         Parameters
@@ -279,6 +283,8 @@ class ProvedNetworkClassifier(ClassifierMixin, ProvedNetworkEstimator):
             n x d inputs, an array or a data frame, without missing values.
         y : Any
             n class labels, numbers or strings.
+        sample_weight : Any
+            n numbers of at least 0, None for ones.
         """
         checked: Any = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(checked[1])
@@ -289,7 +295,8 @@ class ProvedNetworkClassifier(ClassifierMixin, ProvedNetworkEstimator):
                 "classes"
             )
         signs = _signs(codes, len(self.classes_))
-        self._choose(X, checked[0], checked[1], [*signs.T])
+        weight = checked_weight(sample_weight, checked[0])
+        self._choose(X, checked[0], checked[1], [*signs.T], weight)
         return self
 
     def decision_function(self, X: Any) -> Array:

@@ -92,6 +92,7 @@ def _filled(facts: Mapping[str, Any], parts: list[dict[str, Any]]) -> str:
         parts=parts,
         keys=_keys(facts),
         choice=_choice(facts.get("choice")),
+        recipe=facts.get("recipe", []),
         task=facts["task"],
         loss=facts["network"]["loss"],
         asked=f"{facts['asked_gap']:g}",
