@@ -324,6 +324,7 @@ def test_a_second_fit_replaces_the_first_and_leaves_other_files_alone(run, table
             2,
             "--test-size",
             0,
+            "--force",
         ).code
         == 1
     )

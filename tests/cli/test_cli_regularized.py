@@ -26,7 +26,9 @@ def test_a_table_gives_an_accepted_certificate_and_curves(run, table, tmp_path):
     with (out / "predictions.csv").open() as stream:
         rows = list(csv.DictReader(stream))
     assert sum(row["part"] == "held out" for row in rows) == 12
-    text = run("fit", table(60), "-t", "price", "--model", "additive", "--out", out, "-q").out
+    text = run(
+        "fit", table(60), "-t", "price", "--model", "additive", "--out", out, "-q", "--force"
+    ).out
     assert "No additive network of any width has an objective more than" in text
 
 
@@ -135,7 +137,8 @@ def test_two_numbers_are_classes_unless_said_otherwise(run, table, tmp_path):
         (("--loss", "squared"), "regression"),
     ):
         ended = run("fit", table(40, change=signs), "-t", "price", "--model", "additive",
-                    "--weight-decay", 1, "--out", tmp_path / "o", "--json", *said)  # fmt: skip
+                    "--weight-decay", 1, "--out", tmp_path / "o", "--force", "--json",
+                    *said)  # fmt: skip
         assert ended.json["task"] == task
 
 
@@ -158,7 +161,7 @@ def test_a_slip_in_a_column_of_numbers_makes_no_class(run, table, tmp_path):
 
     ended = run("fit", table(40, change=hole), "-t", "price", "--model", "additive")
     assert ended.code != 0
-    assert "the class is missing" in ended.err
+    assert "the label is missing" in ended.err
 
 
 def test_the_page_is_drawn_again_from_what_the_checker_says(run, table, tmp_path):

@@ -153,7 +153,7 @@ def test_a_certificate_that_the_checker_does_not_accept_is_never_success(
             "-t",
             "price",
             "--out",
-            tmp_path / "o",
+            tmp_path / verdict.value,
             "--test-size",
             0,
         )
