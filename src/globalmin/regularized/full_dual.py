@@ -30,23 +30,12 @@ from globalmin.regularized.spectral import SpectralWitness, spectral_witness
 
 Constraint = Literal["spectral", "cones"]
 SHRINK = 1e-7  # of u, so that the matrices of R4 are positive definite with this much room
-MAX_CONES = 40_000  # the checker needs up to a millisecond for each
-_LADDER = (
-    0.5,
-    0.2,
-    0.1,
-    0.03,
-    0.01,
-    3e-3,
-    1e-3,
-    3e-4,
-    1e-4,
-    3e-5,
-    1e-5,
-    3e-6,
-    1e-6,
-)  # room above H, cones
-_MORE_CONES = 3
+MAX_CONES = 60_000  # the checker needs up to a millisecond for each
+# room above H, cones; coarse at first, where a search that does not end is found out cheaply
+_LADDER = (0.3, 0.03, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 1e-6)
+# near a tie the checker's integers may need more cones than these floats
+_MORE_CONES = 1.5
+_HIGHER = 20  # times that a search may correct the estimate of H
 # unknowns of the relaxation up to which a Newton step takes less than a tenth of a second
 _LARGEST_RELAXATION = 700
 _LARGEST_ROWS = 20_000
@@ -296,25 +285,56 @@ def floor_by_cones(
     height = estimate_height(design, u, np.random.default_rng(seed), known)
     best = None
     for room in _LADDER:
-        # near a tie the checker's integers may need some times as many cones as these floats
-        used = _cones_used(design, u, height * (1.0 + room), max_cones // _MORE_CONES)
-        if used is None or (best is not None and best.floor >= target):
+        closed = _closed_height(design, u, height, room, int(max_cones / _MORE_CONES))
+        if closed is None:
             break
+        height = closed
         scale = min(1.0, design.b / (height * (1.0 + room))) if height > 0 else 1.0
         best = _higher(best, FullBound(scale * u, floor_of(design, scale * u), "cones"))
+        if best is not None and best.floor >= target:
+            break
     return best
 
 
-def _cones_used(design: Design, u: Array, b: float, max_cones: int) -> int | None:
-    """How many cones the checker will need at this b; None if more than the limit."""
+def _closed_height(
+    design: Design, u: Array, height: float, room: float, max_cones: int
+) -> float | None:
+    """The height, corrected where the search met a larger sum, for which the cones close with this
+    room; None if they do not within the limit.
+    """
+    for _ in range(_HIGHER):
+        met = _largest_met(design, u, height * (1.0 + room), max_cones)
+        if met is None or met == 0.0:
+            return None if met is None else height
+        height = max(met, height * (1.0 + 1e-3 * room))
+    return None
+
+
+def _largest_met(design: Design, u: Array, b: float, max_cones: int) -> float | None:
+    """Zero if the checker will close every cone at this b; the largest sum that is met near a
+    direction where it exceeds b, per |w|; None at the limit.
+    """
     used = 0
     for rows in _searched_rows(design):
         for sign in (1.0, -1.0):
             found = search_cones(rows, sign * u, b, max_cones=max_cones - used)
             used += found.n_cones
+            if found.above is not None:
+                return _ascended(rows, sign * u, found.above)
             if not found.is_closed:
                 return None
-    return used
+    return 0.0
+
+
+def _ascended(rows: Array, u: Array, w: Array) -> float:
+    """The largest sum along steps to the gradient, from a unit vector."""
+    best = float(u @ np.maximum(rows @ w, 0.0))
+    for _ in range(30):
+        gradient = rows.T @ (u * (rows @ w > 0.0))
+        w = 0.5 * w + 0.5 * gradient / max(float(np.linalg.norm(gradient)), 1e-300)
+        w = w / max(float(np.linalg.norm(w)), 1e-300)
+        best = max(best, float(u @ np.maximum(rows @ w, 0.0)))
+    return best
 
 
 def _searched_rows(design: Design) -> list[Array]:

@@ -15,6 +15,7 @@ from globalmin.errors import DataError
 from globalmin.regularized.design import Design
 from globalmin.regularized.directions import estimate_height
 from globalmin.regularized.dual import saturated
+from globalmin.regularized.full_columns import refined
 from globalmin.regularized.full_dual import MAX_CONES, FullBound, best_floor
 from globalmin.regularized.full_training import train_full, without_neurons
 from globalmin.regularized.network import RegularizedNetwork
@@ -109,6 +110,7 @@ def train_relu(
         raise DataError(f"groups={problem.groups!r}: neurons that see all columns need 'all'")
     design = Design.of(problem)
     network = train_full(problem, starts=starts, seed=seed, start=start, max_seconds=max_seconds)
+    network = refined(design, network, max_seconds=max_seconds, max_cones=max_cones, seed=seed)
     value = objective(network, problem)
     networks = [network] if start is None else [network, start]
     bound = best_floor(

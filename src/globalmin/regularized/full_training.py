@@ -127,7 +127,7 @@ def _generated(
     design: Design, weights: Weights, rng: np.random.Generator, max_rounds: int, deadline: float
 ) -> Weights:
     """Rounds of new neurons, until no direction violates the dual constraint or no time is left."""
-    weights = _tidied(design, polished(design, weights, max_iter=300))
+    weights = tidied(design, polished(design, weights, max_iter=300))
     value = _value(design, weights)
     for _ in range(max_rounds):
         if time.perf_counter() > deadline:
@@ -135,13 +135,13 @@ def _generated(
         wider = _with_new_neurons(design, weights, rng)
         if wider is None:
             break
-        candidate = _tidied(design, polished(design, wider, max_iter=300))
+        candidate = tidied(design, polished(design, wider, max_iter=300))
         reached = _value(design, candidate)
         gain, value = value - reached, min(value, reached)
         weights = candidate if gain > 0 else weights
         if gain < 1e-8 * abs(value):
             break
-    return _tidied(design, polished(design, weights, max_iter=3000))
+    return tidied(design, polished(design, weights, max_iter=3000))
 
 
 def _with_new_neurons(design: Design, weights: Weights, rng: np.random.Generator) -> Weights | None:
@@ -218,7 +218,7 @@ def _value_and_slope(design: Design, weights: Weights) -> tuple[float, Array]:
     return value, slope.flat()
 
 
-def _tidied(design: Design, weights: Weights) -> Weights:
+def tidied(design: Design, weights: Weights) -> Weights:
     """Without neurons that do nothing, those of one pattern merged, |w| = |v|."""
     weights = merged(design, _balanced(design, weights))
     mass = np.abs(weights.v) * np.linalg.norm(weights.W * design.decayed, axis=1)
