@@ -66,7 +66,10 @@ def _relu(table: Table) -> Any:
 
 def _boosted_curves(table: Table, **options: Any) -> Any:
     """The explainable boosting machine of interpret."""
-    from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor
+    from interpret.glassbox import (  # pyright: ignore[reportMissingImports]
+        ExplainableBoostingClassifier,
+        ExplainableBoostingRegressor,
+    )
 
     if table.monotone is not None:
         options["monotone_constraints"] = list(table.monotone)
@@ -88,7 +91,7 @@ class SplineRegressor:
     """The linear or Poisson model of pyGAM after its grid search."""
 
     def __init__(self, is_count: bool, monotone: tuple[int, ...] | None) -> None:
-        import pygam
+        import pygam  # pyright: ignore[reportMissingImports]
 
         kind: Any = pygam.PoissonGAM if is_count else pygam.LinearGAM
         self.model: Any = kind()
@@ -114,7 +117,7 @@ class SplineClassifier:
 
     def fit(self, X: Any, y: Any) -> SplineClassifier:
         """Search on the grid, for each class."""
-        import pygam
+        import pygam  # pyright: ignore[reportMissingImports]
 
         self.classes_ = np.unique(y)
         labels = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
@@ -148,13 +151,8 @@ def _perceptron(table: Table) -> Any:
 
 def _linear(table: Table) -> Any:
     if table.kind == "classes":
-        model: Any = LogisticRegressionCV(
-            Cs=10,
-            l1_ratios=(0.0,),
-            max_iter=2000,
-            scoring="neg_log_loss",
-            use_legacy_attributes=False,
-        )
+        options: dict[str, Any] = {"l1_ratios": (0.0,), "use_legacy_attributes": False}
+        model = LogisticRegressionCV(Cs=10, max_iter=2000, scoring="neg_log_loss", **options)
         return make_pipeline(StandardScaler(), model)
     if table.kind == "counts":
         grid = {"alpha": np.geomspace(1e-4, 1e2, 13)}

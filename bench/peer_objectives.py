@@ -223,7 +223,7 @@ def pyscnn_peer(problem: RegularizedProblem, intercept: float, seed: int) -> dic
     """One run of pyscnn's convex ReLU program over sampled activation patterns: augmented
     Lagrangian at its default tolerances, float64.
     """
-    from scnn.optimize import optimize  # noqa: F401 - before the clock
+    from scnn.optimize import optimize  # noqa: F401  # pyright: ignore[reportMissingImports]
 
     began = time.process_time()
     network = pyscnn_network(problem, intercept, seed)
@@ -239,8 +239,8 @@ def pyscnn_network(
     of ones; it has no intercept, so it gets labels less the one given (ours).
     """
     import torch
-    from scnn.optimize import optimize
-    from scnn.regularizers import NeuronGL1
+    from scnn.optimize import optimize  # pyright: ignore[reportMissingImports]
+    from scnn.regularizers import NeuronGL1  # pyright: ignore[reportMissingImports]
 
     torch.set_num_threads(1)
     n = len(problem.y)
@@ -260,40 +260,36 @@ def pyscnn_network(
 
 
 def cells(store: Store, tables: list[str]) -> Iterator[Cell]:
-    """Ours first, since pyscnn is given our intercept."""
-    for table in tables:
-        for share in SHARES:
-            for groups in CLASSES:
-                yield from _cells_of(store, table, groups, share)
+    """Ours first, since pyscnn is given our intercept; then everybody's first seed, and so on."""
+    keys = [(t, g, share) for t in tables for share in SHARES for g in CLASSES]
+    for key in keys:
+        yield _cell(store, key, "ours", 0)
+    for seed in SEEDS:
+        for table, groups, share in keys:
+            names = ["torch L-BFGS", "torch Adam"]
+            if groups == "all" and TABLES[table]()[2] == "squared":
+                names.append("pyscnn")
+            for name in names:
+                yield _cell(store, (table, groups, share), name, seed)
 
 
-def _cells_of(
-    store: Store, table: str, groups: Literal["columns", "all"], share: float
-) -> Iterator[Cell]:
-    key = (table, groups, f"{share:g}")
+def _cell(
+    store: Store, key: tuple[str, Literal["columns", "all"], float], name: str, seed: int
+) -> Cell:
+    parts = (*key[:2], f"{key[2]:g}")
+    first = Cell((*parts, "ours", "0"), dict).name
 
-    def problem() -> RegularizedProblem:
-        return problem_of(table, groups, share)
+    def trained(problem: RegularizedProblem) -> dict[str, Any]:
+        if name == "ours":
+            return ours(problem)
+        if name == "pyscnn":
+            intercept = (store.read(first) or {}).get("intercept", 0.0)
+            return pyscnn_peer(problem, intercept, seed)
+        return torch_peer(problem, name.removeprefix("torch "), seed)
 
-    def intercept() -> float:
-        found = store.read(first.name) or {}
-        return float(found.get("intercept", 0.0))
+    def work() -> dict[str, Any]:
+        problem = problem_of(*key)  # built before the fork and the clock
+        numbers = within(LIMIT, lambda: trained(problem))
+        return {**numbers, "b": problem.penalty.weight_decay, "n": len(problem.y)}
 
-    def described(work: Any) -> Any:
-        def run() -> dict[str, Any]:
-            found = problem()  # built before the fork and the clock
-            numbers = within(LIMIT, lambda: work(found))
-            return {**numbers, "b": found.penalty.weight_decay, "n": len(found.y)}
-
-        return run
-
-    first = Cell((*key, "ours", "0"), described(ours))
-    yield first
-    for method in ("L-BFGS", "Adam"):
-        for seed in SEEDS:
-            work = described(lambda p, m=method, s=seed: torch_peer(p, m, s))
-            yield Cell((*key, f"torch {method}", str(seed)), work)
-    if groups == "all" and TABLES[table]()[2] == "squared":
-        for seed in SEEDS:
-            work = described(lambda p, s=seed: pyscnn_peer(p, intercept(), s))
-            yield Cell((*key, "pyscnn", str(seed)), work)
+    return Cell((*parts, name, str(seed)), work)

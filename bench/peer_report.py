@@ -23,6 +23,23 @@ def _grouped(cells: Cells, size: int) -> dict[tuple[str, ...], list[dict[str, An
     return found
 
 
+def measured(cells: Cells, versions: dict[str, str]) -> str:
+    """One line: when, at which commit, with what."""
+    dates = sorted({numbers["date"] for numbers in cells.values() if "date" in numbers})
+    commits = dict.fromkeys(n["commit"] for n in cells.values() if "commit" in n)
+    tools = ", ".join(f"{name} {number}" for name, number in versions.items())
+    return f"Measured {', '.join(dates)} at {', '.join(commits)}; {tools}.\n"
+
+
+def filled(page: str, name: str, block: str) -> str:
+    """The page with what stands between the marks of this name written anew."""
+    begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
+    if begin not in page or end not in page:
+        raise ValueError(f"the page has no marks {begin} and {end}; put them where the table goes")
+    before, rest = page.split(begin, 1)
+    return f"{before}{begin}\n\n{block.strip()}\n\n{end}{rest.split(end, 1)[1]}"
+
+
 def objective_table(cells: Cells) -> str:
     """One row per table, class and decay: ours with its proved gap, and objectives of the peers
     over ours, the best to the worst of the seeds, with CPU seconds of one run.

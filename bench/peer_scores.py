@@ -37,6 +37,11 @@ class Table:
     monotone: tuple[int, ...] | None = None
 
 
+def _loaded(loader: Any, kind: str) -> Table:
+    X, y = loader(return_X_y=True)
+    return Table(X, y, kind)
+
+
 def _friedman() -> Table:
     return Table(*datasets.make_friedman1(2_000, noise=1.0, random_state=0), "real")
 
@@ -72,10 +77,10 @@ def _monotone() -> Table:
 
 
 TABLES: dict[str, Callable[[], Table]] = {
-    "diabetes": lambda: Table(*datasets.load_diabetes(return_X_y=True), "real"),
-    "breast cancer": lambda: Table(*datasets.load_breast_cancer(return_X_y=True), "classes"),
-    "wine": lambda: Table(*datasets.load_wine(return_X_y=True), "classes"),
-    "iris": lambda: Table(*datasets.load_iris(return_X_y=True), "classes"),
+    "diabetes": lambda: _loaded(datasets.load_diabetes, "real"),
+    "breast cancer": lambda: _loaded(datasets.load_breast_cancer, "classes"),
+    "wine": lambda: _loaded(datasets.load_wine, "classes"),
+    "iris": lambda: _loaded(datasets.load_iris, "classes"),
     "digits 3 or 8": _digits,
     "Friedman1 2000": _friedman,
     "counts": _counts,

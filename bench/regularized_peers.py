@@ -4,6 +4,7 @@ and pyscnn, and held-out scores beside EBM, pyGAM and scikit-learn.
     python -m bench.regularized_peers objective [tables]
     python -m bench.regularized_peers scores [tables] [--methods a,b] [--budget 300]
     python -m bench.regularized_peers report        # tables, a JSON of everything, pictures
+    python -m bench.regularized_peers report --page docs/peers.md --pictures docs/figures
 
 `make bench-peers` does all three in an environment of its own. Every measurement is a file in
 `--folder`; Ctrl-C loses the one under way, and the same command goes on. `--budget` is the CPU
@@ -36,6 +37,7 @@ def parsed(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--limit", type=float, default=peer_scores.LIMIT)
     parser.add_argument("--folds", type=int, default=25, help="the first so many of 5 x 5")
     parser.add_argument("--pictures", type=Path, default=None)
+    parser.add_argument("--page", type=Path, default=None, help="whose tables are written anew")
     return parser.parse_args(words)
 
 
@@ -62,8 +64,18 @@ def report(given: argparse.Namespace) -> None:
     """Print the tables; write everything as one JSON file, and the pictures."""
     objective = Store(given.folder / "objective").all()
     scores = Store(given.folder / "scores").all()
-    print(peer_report.objective_table(objective))
-    print(peer_report.score_tables(scores))
+    blocks = {
+        "measured": peer_report.measured({**objective, **scores}, versions()),
+        "objective": peer_report.objective_table(objective),
+        "scores": peer_report.score_tables(scores),
+    }
+    for block in blocks.values():
+        print(block)
+    if given.page is not None:
+        text = given.page.read_text(encoding="utf-8")
+        for name, block in blocks.items():
+            text = peer_report.filled(text, name, block)
+        given.page.write_text(text, encoding="utf-8")
     whole = {"versions": versions(), "objective": objective, "scores": scores}
     given.folder.mkdir(parents=True, exist_ok=True)
     path = given.folder / "peers.json"

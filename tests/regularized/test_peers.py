@@ -345,7 +345,19 @@ def test_the_report_says_who_wins_by_how_much_and_who_failed(tmp_path, capsys):
     for part, cells in (("objective", objective_cells()), ("scores", score_cells())):
         for name, numbers in cells.items():
             Store(tmp_path / part).write(name, numbers)
-    assert regularized_peers.main(["report", "--folder", str(tmp_path)]) == 0
+    marks = "".join(
+        f"<!-- {n} -->stale<!-- end of {n} -->" for n in ("measured", "objective", "scores")
+    )
+    page = tmp_path / "page.md"
+    page.write_text(f"a {marks} z", encoding="utf-8")
+    words = ["report", "--folder", str(tmp_path), "--page", str(page)]
+    assert regularized_peers.main(words) == 0
+    filled = page.read_text(encoding="utf-8")
+    assert row in filled
+    assert "stale" not in filled
+    assert (filled[:2], filled[-2:]) == ("a ", " z")
+    with pytest.raises(ValueError, match="marks"):
+        peer_report.filled("no marks", "objective", "")
     assert row in capsys.readouterr().out
     written = json.loads((tmp_path / "peers.json").read_text(encoding="utf-8"))
     assert written["versions"]["numpy"] == np.__version__
