@@ -4,10 +4,10 @@ export OPENBLAS_NUM_THREADS ?= 2
 
 QUICK := tests/house tests/activations tests/data tests/linalg tests/landscape tests/octopus
 
-.PHONY: help setup torch demo test quick lint types campaign mutants bench docs lock clean
+.PHONY: help setup torch demo test quick lint types campaign mutants bench bench-peers docs lock clean
 
 help:  ## this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 13
 
 setup:  ## environment in .venv, from hashed constraints
 	@scripts/setup.sh
@@ -40,6 +40,11 @@ mutants: setup torch  ## the mutation gate over the modules of SJL, GKZ, OS, FCL
 
 bench: setup torch  ## us and the peers side by side, with ratios
 	$(PY) -m bench
+
+bench-peers: setup  ## networks with weight decay beside torch, pyscnn, EBM, pyGAM, scikit-learn (hours; goes on where it was)
+	@export PYTHONPATH=src:. OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1; python=$$(scripts/peers.sh) && \
+	$$python -m bench.regularized_peers objective && $$python -m bench.regularized_peers scores --budget $(or $(BUDGET),inf) && \
+	$$python -m bench.regularized_peers report
 
 docs: setup  ## the site in site/
 	$(PY) scripts/build_docs.py

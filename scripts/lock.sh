@@ -10,6 +10,7 @@ compile() {
 compile --no-emit-package globalmin-check --extra parquet --extra deep --extra dask --extra ray \
   --group test --group frameworks --group lint --group docs --group build --group setup pyproject.toml -o constraints.txt
 compile --group pyproject.toml:baselines --constraints constraints.txt -o bench/constraints.txt
+scripts/peers.sh --lock
 python=${VENV:-.venv}/bin/python
 wheels=$(mktemp -d)
 trap 'rm -rf "$wheels"' EXIT
