@@ -100,7 +100,7 @@ def dual_claim(
     logarithms); fields given here win.
     """
     tensors = {"u": np.asarray(u, float)} | (witness or {})
-    ndim = tensors["u"].ndim - ("outputs" in case.network)
+    ndim = len(tensors["u"]) // len(case.X) if "outputs" in case.network else tensors["u"].ndim
     parts: dict[str, Any] = {"constraint": constraint, "parts": ndim}
     if repair is not None:
         tensors["repair"], parts["repair"] = np.array(repair, np.int64), len(repair)

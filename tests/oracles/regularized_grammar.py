@@ -184,8 +184,9 @@ def _roles(fields: Fields, network: Fields, n: int) -> dict[str, tuple[int, ...]
     quadratic = network["neurons"] == "quadratic"
     require((method == "quadratic") == quadratic, "constraint of other neurons")
     require(method != "columns" or all(len(g) == 1 for g in groups), "columns of several columns")
-    each = (n, network["outputs"]) if "outputs" in network else (n,)
-    roles: dict[str, tuple[int, ...]] = {"u": each if fields["parts"] == 1 else (2, *each)}
+    roles: dict[str, tuple[int, ...]] = {"u": (n,) if fields["parts"] == 1 else (2, n)}
+    if "outputs" in network:
+        roles["u"] = (fields["parts"] * n, network["outputs"])
     size = len(groups[0]) + (network["hidden_bias"] == "penalized")
     if method == "spectral":
         fit = len(groups) == 1 and network["hidden_bias"] != "free" and "monotone" not in network

@@ -62,8 +62,9 @@ def read_bounds(fields: Fields, tensors: Tensors, sizes: Sizes) -> Bounds:
     if parts > 2:
         raise Malformed(f"{fields.where}.parts is neither 1 nor 2")
     outputs = form_of(sizes).outputs
-    shape = (sizes.n,) if outputs == 1 else (sizes.n, outputs)
-    shape = shape if parts == 1 else (2, *shape)
+    shape = (sizes.n,) if parts == 1 else (2, sizes.n)
+    if outputs > 1:
+        shape = (parts * sizes.n, outputs)
     repair: tuple[int, ...] = ()
     if fields.has("repair") and outputs > 1:
         raise Malformed(f"{fields.where}.repair is for one output")
