@@ -142,7 +142,7 @@ class RegularizedEstimator(ProvedEstimator):
                     f"weight_decay='cv' needs at least 2 rows, X has {len(y)} sample(s); give a "
                     "number as weight_decay"
                 )
-            is_real = settings.loss.labels != "signs" or _rarest(y) < count
+            is_real = settings.loss.labels not in ("signs", "classes") or _rarest(y) < count
             kind = KFold if is_real else StratifiedKFold
             splitter: Any = kind(count, shuffle=True, random_state=self.random_state)
         else:
@@ -179,6 +179,7 @@ class RegularizedEstimator(ProvedEstimator):
     def gap_statement(self, target: int = 0) -> str:
         """The gap in one sentence, with the figure that was asked for beside it."""
         check_is_fitted(self)
+        target = min(target, len(self.runs_) - 1)  # one network may have all outputs
         problem = self.runs_[target].problem
         values = [self.objective_, self.gap_, self.relative_gap_, self.verdict_]
         value, gap, share, verdict = (

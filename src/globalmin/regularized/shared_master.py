@@ -131,10 +131,10 @@ class SharedMaster:
         size = _norms(self.V)
         active = np.flatnonzero(size > 0)
         matrix, right = self._system(active, size, slopes, slope0)
-        for damping in (0.0, 1e-6, 1e-3, 1e-1):
-            change, gone = self._direction(active, matrix, right, damping)
-            dV, d0 = self._unpacked(active, change)
+        for most in (active.size, 1, 0):
+            change, gone = self._direction(active, matrix, right, most)
             promised = float(right @ change)
+            dV, d0 = self._unpacked(active, change)
             moved = self.rows.T @ dV + d0
             length = self._length(dV, d0, moved, promised)
             if length > 0.0:
@@ -174,16 +174,17 @@ class SharedMaster:
         return H.reshape(c * k, c * k), -gradient.T.ravel()
 
     def _direction(
-        self, active: Indices, matrix: Array, right: Array, damping: float
+        self, active: Indices, matrix: Array, right: Array, most: int
     ) -> tuple[Array, Mask]:
         """The Newton step, and which active heads it takes to zero: those that it would take
-        through zero.
+        through zero, at most so many at a time, the first ones first. With 0 heads the plain step,
+        along which the objective falls.
         """
         c, first = self.V.shape[1], int(self.has_intercept)
         k = active.size + first
         base = matrix.copy()
         diagonal = np.diag_indices_from(base)
-        base[diagonal] += (_RIDGE * base[diagonal].mean() + 1e-300) + damping * base[diagonal]
+        base[diagonal] += _RIDGE * base[diagonal].mean() + 1e-300
         V = self.V[active]
         gone = np.zeros(active.size, dtype=bool)
         change = np.zeros(c * k)
@@ -194,11 +195,13 @@ class SharedMaster:
             left = ~fixed
             rest = right[left] - base[np.ix_(left, fixed)] @ change[fixed]
             change[left] = _solution(base[np.ix_(left, left)], rest)
-            ends = V + change.reshape(c, k)[:, first:].T
-            through = ~gone & ((ends * V).sum(axis=1) <= 0)
-            if not through.any():
+            steps = change.reshape(c, k)[:, first:].T
+            # where the part along the head reaches zero; beyond 1: not in this step
+            speed = -(steps * V).sum(axis=1) / np.square(V).sum(axis=1)
+            through = np.flatnonzero(~gone & (speed >= 1.0))
+            if not through.size or not most:
                 break
-            gone |= through
+            gone[through[np.argsort(-speed[through])[:most]]] = True
         return change, gone
 
     def _unpacked(self, active: Indices, change: Array) -> tuple[Array, Array]:
@@ -213,11 +216,13 @@ class SharedMaster:
         before, length = self.value, 1.0
         if abs(promised) <= _INVISIBLE * abs(before):
             return 1.0
+        if promised < 0:
+            return 0.0
         for _ in range(30):
             after = self.value_at(
                 self.V + length * dV, self.c0 + length * d0, self.f + length * moved
             )
-            if after <= before - 0.01 * length * max(promised, 0.0) + 1e-15 * abs(before):
+            if after <= before - 0.01 * length * promised + 1e-15 * abs(before):
                 return length
             length *= 0.5
         return 0.0
