@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 CERTIFICATE, PREDICTIONS, FACTS, TERMS = "certificate.gmc", "predictions.csv", "fit.json", "terms"
 MODEL, REPORT = "model.safetensors", "report.html"
 REGRESSION = ("squared", "huber", "quantile", "poisson")
-CLASSIFICATION = ("logistic", "hinge", "squared_hinge")
+CLASSIFICATION = ("softmax", "logistic", "hinge", "squared_hinge")
 TASKS = ("auto", "regression", "classification")
 LARGEST_GAP = 1e-6  # asked for, relative
 
@@ -65,7 +65,7 @@ def fit_additive(options: FitOptions, asked: AdditiveOptions, *, as_json: bool) 
     classifies = is_classification(asked, given.labels)
     kind: Any = AdditiveNetworkClassifier if classifies else AdditiveNetworkRegressor
     model = kind(
-        loss=asked.loss or ("logistic" if classifies else "squared"),
+        loss=asked.loss or ("auto" if classifies else "squared"),
         interactions=interactions,
         weight_decay=asked.weight_decay or "cv",
         gap=LARGEST_GAP,
@@ -140,7 +140,7 @@ def _facts(
     return {
         "network": {
             "kind": "additive",
-            "loss": model.loss,
+            "loss": model.runs_[0].problem.loss.name,
             "width": np.ravel(model.width_).tolist(),
         },
         "weight_decay": np.ravel(model.weight_decay_).tolist(),
@@ -179,8 +179,11 @@ def _finite(values: Any) -> list[float | None]:
 
 
 def _terms(model: Any) -> list[list[Any]]:
-    """The terms of every network."""
+    """The terms of every network; of a softmax those of the class that each column moves most."""
     found = model.terms_
+    if len(model.networks_) == 1 and found and isinstance(found[0], list):
+        terms = sorted((term for part in found for term in part), key=lambda term: -term.size)
+        return [list({term.columns: term for term in reversed(terms)}.values())[::-1]]
     return found if found and isinstance(found[0], list) else [found]
 
 

@@ -19,6 +19,7 @@ from globalmin.regularized.objective import RegularizedProblem
 
 # Bits of the largest entry, as for one output: sums of 2^17 rows stay below 2^63.
 _BITS = 45
+_FAR = 2.0**60
 
 
 def centered_outputs(problem: RegularizedProblem, U: Array) -> Array | None:
@@ -69,10 +70,8 @@ def _into_simplex(
     """
     own = problem.y.astype(np.int64)
     rows = np.arange(len(own))
-    weight = problem.weights
-    if problem.sample_weight is not None:
-        weight = np.nextafter(weight, 0.0)  # the product with a power of two is not rounded
-    least = -np.floor(np.ldexp(weight, exponent)).astype(np.int64)
+    # the product with a power of two is not rounded; far below all entries any number will do
+    least = -np.floor(np.minimum(np.ldexp(problem.weights, exponent), _FAR)).astype(np.int64)
     np.maximum(whole, 0, out=whole, where=indicators(problem.y, problem.outputs) == 0)
     whole[rows, own] = 0
     whole[rows, own] = -whole.sum(axis=1)
