@@ -102,6 +102,7 @@ from globalmin.regularized.objective import Penalty as Penalty
 from globalmin.regularized.objective import RegularizedProblem as RegularizedProblem
 from globalmin.regularized.optimality import OptimalityGap as OptimalityGap
 from globalmin.regularized.optimality import optimality_gap as optimality_gap
+from globalmin.regularized.shared import SharedNetwork as SharedNetwork
 from globalmin.regularized.squares import SquaresNetwork as SquaresNetwork
 from globalmin.regularized.squares import SquaresPenalty as SquaresPenalty
 from globalmin.regularized.squares_training import SquaresRun as SquaresRun

@@ -25,6 +25,7 @@ BALLS_PER_EXACT = 16  # memory of a kept exact number of up to 8,000 bits
 WORK_PER_EXACT = 500  # one operation on exact numbers of up to 4,000 bits
 # largest n k d for which the loss is recomputed in exact rationals when balls do not decide
 EXACT_TERMS = 10**6
+OUTPUTS = 4096  # outputs that share the neurons of a regularized network
 GROUPS = 4096  # groups of columns that a regularized network may list
 EXACT_BITS = 2**15  # integers of one sum over the samples
 CONES = 10**6  # cones of one search, R3

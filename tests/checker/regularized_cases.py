@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 from tests.corpus.small_producer import inverse_factor
+from tests.oracles import fraction_several as several
 from tests.oracles import gmc_builder as gmc
 from tests.oracles.fraction_regularized import (
+    RegularizedFile,
     dual_value,
     objective,
     read_regularized,
@@ -34,7 +36,7 @@ class Case:
     W: Array
     v: Array
     bias: Array | None = None
-    intercept: float | None = None
+    intercept: float | Array | None = None
     linear: Array | None = None
     om: Array | None = None
     loss: dict[str, Any] = field(default_factory=lambda: {"name": "squared"})
@@ -62,7 +64,9 @@ class Case:
         parts = {"bias": self.bias, "linear": self.linear, "om": self.om}
         found |= {name: part for name, part in parts.items() if part is not None}
         return (
-            found if self.intercept is None else found | {"intercept": np.array([self.intercept])}
+            found
+            if self.intercept is None
+            else found | {"intercept": np.atleast_1d(self.intercept)}
         )
 
 
@@ -96,7 +100,8 @@ def dual_claim(
     logarithms); fields given here win.
     """
     tensors = {"u": np.asarray(u, float)} | (witness or {})
-    parts: dict[str, Any] = {"constraint": constraint, "parts": tensors["u"].ndim}
+    ndim = len(tensors["u"]) // len(case.X) if "outputs" in case.network else tensors["u"].ndim
+    parts: dict[str, Any] = {"constraint": constraint, "parts": ndim}
     if repair is not None:
         tensors["repair"], parts["repair"] = np.array(repair, np.int64), len(repair)
     zero = {"p_up": "0", "p_low": "0", "gap": "0"}
@@ -109,6 +114,8 @@ def bounds_of(raw: bytes, bits: int = 256) -> dict[str, Fraction]:
     """p_up, p_low and their difference for the stored network and the stored u."""
     file = read_regularized(raw)
     _, fields, found = file.claims[0]
+    if file.c > 1:
+        return _bounds_of_several(file, fields, found, bits)
     flat, n = found["u"].numbers(), len(file.X)
     u = flat if fields["parts"] == 1 else [flat[i] + flat[n + i] for i in range(n)]
     if "repair" in found:
@@ -118,6 +125,16 @@ def bounds_of(raw: bytes, bits: int = 256) -> dict[str, Fraction]:
         low = dual_value(file, u, bits).lower
     except (ZeroDivisionError, ValueError):  # outside the domain: any number will do
         low = Fraction(0)
+    return {"p_up": up, "p_low": low, "gap": up - low}
+
+
+def _bounds_of_several(
+    file: RegularizedFile, fields: dict[str, Any], found: dict[str, Any], bits: int
+) -> dict[str, Fraction]:
+    U = several.stored_matrix(file, fields, found)
+    up = several.objective(file, bits).upper
+    inside = several.in_domain(file, U)  # outside of the domain any number will do
+    low = several.dual_value(file, U, bits).lower if inside else Fraction(0)
     return {"p_up": up, "p_low": low, "gap": up - low}
 
 

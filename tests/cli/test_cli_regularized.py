@@ -4,6 +4,7 @@ import csv
 import json
 
 import numpy as np
+import pytest
 from tests.cli.folders import everything_below
 
 import globalmin as gm
@@ -109,20 +110,26 @@ def test_the_page_says_the_sentence_with_the_tolerance_and_escapes_names(run, ta
     assert "src=" not in page
 
 
-def test_three_classes_have_a_file_and_a_picture_each(run, table, tmp_path):
+@pytest.mark.parametrize(("loss", "count"), [("softmax", 1), ("logistic", 3)])
+def test_three_classes_have_one_softmax_or_a_file_and_a_picture_each(
+    run, table, tmp_path, loss, count
+):
     def kinds(rows):
         for row in rows:
             row[4] = ["low", "mid", "a/b"][int(np.digitize(float(row[0]), [-0.5, 0.5]))]
 
     out = tmp_path / "o"
     ended = run("fit", table(60, change=kinds), "-t", "price", "--model", "additive",
-                "--weight-decay", 1, "--out", out, "--json")  # fmt: skip
+                "--weight-decay", 1, "--loss", loss, "--out", out, "--json")  # fmt: skip
     assert ended.code == 0, ended
     assert ended.json["classes"] == ["a/b", "low", "mid"]
-    for j in range(3):
-        assert check_file(out / f"certificate-{j}.gmc").verdict.value == "ACCEPTED"
+    assert ended.json["network"]["loss"] == loss
+    assert len(ended.json["verdict"]) == count
+    names = ["certificate.gmc"] if count == 1 else [f"certificate-{j}.gmc" for j in range(count)]
+    for name in names:
+        assert check_file(out / name).verdict.value == "ACCEPTED"
     page = (out / "report.html").read_text(encoding="utf-8")
-    assert page.count("<svg") == 3
+    assert page.count("<svg") == count
     assert all(sentence in page for sentence in ended.json["statements"])
 
 

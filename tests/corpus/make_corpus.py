@@ -26,6 +26,7 @@ from tests.corpus.corpus_regularized import (
     regularized_rejected,
 )
 from tests.corpus.corpus_rejected import rejected
+from tests.corpus.corpus_several import several_accepted, several_malformed, several_rejected
 from tests.corpus.corpus_started import (
     started_accepted,
     started_malformed,
@@ -83,6 +84,7 @@ def _families() -> tuple[dict[str, File], dict[str, Any]]:
         | variants_rejected()
         | started_rejected()
         | regularized_rejected()
+        | several_rejected()
         | patches_rejected()
         | previous_bugs_rejected()
     )
@@ -93,6 +95,7 @@ def _families() -> tuple[dict[str, File], dict[str, Any]]:
         | variants_accepted()
         | started_accepted()
         | regularized_accepted()
+        | several_accepted()
         | patches_accepted()
     )
     broken = (
@@ -101,6 +104,7 @@ def _families() -> tuple[dict[str, File], dict[str, Any]]:
         | variants_malformed()
         | started_malformed()
         | regularized_malformed()
+        | several_malformed()
         | patches_malformed()
         | previous_bugs_malformed()
     )

@@ -38,7 +38,7 @@ def test_real_tables_are_proved_to_the_gap_asked_for(tmp_path):
 def test_three_classes_are_three_networks_with_three_proofs():
     rows, labels = load_wine(return_X_y=True)
     names = np.array(["barolo", "grignolino", "barbera"])[labels]
-    model = gm.AdditiveNetworkClassifier(weight_decay=0.3).fit(rows, names)
+    model = gm.AdditiveNetworkClassifier(loss="logistic", weight_decay=0.3).fit(rows, names)
     assert model.verdict_ == ["ACCEPTED"] * 3
     assert model.optimal_ == [True] * 3
     assert model.score(rows, names) > 0.98

@@ -24,6 +24,7 @@ from tests.oracles.fraction_dual import (
 )
 from tests.oracles.fraction_factorization_claims import inverse
 from tests.oracles.fraction_intervals import Interval, UndefinedError, at_most, total
+from tests.oracles.fraction_several import several_checks
 from tests.oracles.regularized_grammar import (
     SMOOTH,
     Matrix,
@@ -267,6 +268,9 @@ def claim_checks(
     bits: int,
 ) -> Iterator[Check]:
     """Y1 to Y13, or Z1 to Z13."""
+    if file.c > 1:
+        yield from several_checks(file, fields, found, bits)
+        return
     letter = "Z" if "h" in fields else "Y"
     yield f"{letter}1", _in_class(file)
     yield f"{letter}2", fields["p_up"] - fields["p_low"] <= fields["gap"]

@@ -5,7 +5,7 @@ the slow checker.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
 from typing import Any
@@ -16,7 +16,16 @@ from tests.oracles.strict_container import MAX_CLAIMS, Tensor, _expect, read_sea
 
 Row = list[Fraction]
 Matrix = list[Row]
-LOSSES = ("squared", "huber", "quantile", "hinge", "squared_hinge", "logistic", "poisson")
+LOSSES = (
+    "squared",
+    "huber",
+    "quantile",
+    "hinge",
+    "squared_hinge",
+    "logistic",
+    "poisson",
+    "softmax",
+)
 SMOOTH = {"squared": 1, "huber": 1, "squared_hinge": 1, "logistic": 4}
 PARTS = ("none", "free", "penalized")
 THEOREMS = {"dual-gap": "convex-dual/1", "unused-terms": "unused-terms/1"}
@@ -24,7 +33,9 @@ THEOREMS = {"dual-gap": "convex-dual/1", "unused-terms": "unused-terms/1"}
 
 @dataclass(frozen=True)
 class RegularizedFile:
-    """A file of a regularized network as exact numbers; absent parts are zero."""
+    """A file of a regularized network as exact numbers; absent parts are zero. With c > 1 outputs
+    v and, for the squared loss, y are flat, and the constants are in `intercepts`.
+    """
 
     network: Fields
     loss: str
@@ -38,6 +49,8 @@ class RegularizedFile:
     intercept: Fraction
     linear: Row
     claims: list[tuple[str, Fields, dict[str, Tensor]]]
+    c: int = 1
+    intercepts: Row = field(default_factory=list)
 
     @property
     def tau(self) -> Fraction:
@@ -113,10 +126,15 @@ def _network(entry: Fields, d: int) -> Fields:
         readers["monotone"] = lambda value: [_sign_of(x) for x in value]
         require(isinstance(entry["monotone"], list), "monotone is not a list")
         require(len(entry["monotone"]) == d, "monotone has another length")
+    if "outputs" in entry:
+        readers["outputs"] = lambda value: _index(2, 4096, value)
     require(set(entry) == set(readers), "network has wrong fields")
     network = {name: reader(entry[name]) for name, reader in readers.items()}
     single = all(len(group) == 1 for group in network["groups"])
     require("monotone" not in network or single, "monotone pairs")
+    shared = relu and single and network["heads"] == "any" and network["linear"] == "none"
+    fit = shared and "monotone" not in network
+    require("outputs" not in network or fit, "several outputs of another class")
     return network
 
 
@@ -145,6 +163,8 @@ def _readers(entry: Fields, network: Fields, n: int, name: str) -> dict[str, Rea
         "constraint": one_of("columns", "cones", "spectral", "quadratic"),
         "parts": lambda value: _index(1, 2, value),
     }
+    require("outputs" not in network or entry.get("constraint") == "columns", "of one output")
+    require("outputs" not in network or "repair" not in entry, "a repair of several outputs")
     if "repair" in entry:
         readers["repair"] = lambda value: _index(1, n, value)
     if entry.get("constraint") == "spectral":
@@ -165,6 +185,8 @@ def _roles(fields: Fields, network: Fields, n: int) -> dict[str, tuple[int, ...]
     require((method == "quadratic") == quadratic, "constraint of other neurons")
     require(method != "columns" or all(len(g) == 1 for g in groups), "columns of several columns")
     roles: dict[str, tuple[int, ...]] = {"u": (n,) if fields["parts"] == 1 else (2, n)}
+    if "outputs" in network:
+        roles["u"] = (fields["parts"] * n, network["outputs"])
     size = len(groups[0]) + (network["hidden_bias"] == "penalized")
     if method == "spectral":
         fit = len(groups) == 1 and network["hidden_bias"] != "free" and "monotone" not in network
@@ -202,6 +224,7 @@ def _claim(
 def _unused_readers(entry: Fields, network: Fields, name: str) -> dict[str, Reader]:
     fit = network["neurons"] == "relu" and network["hidden_bias"] == "penalized"
     require(fit and network["heads"] == "any" and "monotone" not in network, "not for this class")
+    require("outputs" not in network, "not for several outputs")
     require(entry.get("constraint") in ("columns", "cones"), "not for this constraint")
     count = len(network["groups"])
 
@@ -236,7 +259,12 @@ def read_regularized(raw: bytes) -> RegularizedFile:
     require("W" in tensors and len(tensors["W"].shape) == 2, "no matrix W")
     k = tensors["W"].shape[0]
     w = _numbers(tensors, "W", (k, d))
-    y, zero = _numbers(tensors, "y", (n,)), Fraction(0)
+    c, zero = network.get("outputs", 1), Fraction(0)
+    require((name == "softmax") <= (c > 1), "softmax of one output")
+    require(c == 1 or name in ("softmax", "squared"), "several outputs of another loss")
+    each = () if c == 1 else (c,)
+    y = _numbers(tensors, "y", (n,) if name == "softmax" else (n, *each))
+    require(name != "softmax" or all(label in range(c) for label in y), "labels are no classes")
     om = _numbers(tensors, "om", (n,)) if weighted else [Fraction(1)] * n
     require(min(om) >= 0, "a negative weight")
     require(name not in SIGNED or all(abs(label) == 1 for label in y), "labels are not signs")
@@ -248,6 +276,7 @@ def read_regularized(raw: bytes) -> RegularizedFile:
         absent = network[rule] == "none"
         return [zero] * size if absent else _numbers(tensors, tensor, (size,))
 
+    constants = part("intercept", "intercept", c)
     file = RegularizedFile(
         network,
         name,
@@ -256,11 +285,13 @@ def read_regularized(raw: bytes) -> RegularizedFile:
         y,
         om,
         [w[i * d : (i + 1) * d] for i in range(k)],
-        _numbers(tensors, "v", (k,)),
+        _numbers(tensors, "v", (k, *each)),
         part("hidden_bias", "bias", k),
-        part("intercept", "intercept", 1)[0],
+        constants[0],
         part("linear", "linear", d),
         [_claim(entry, i, tensors, network, (n, name)) for i, entry in enumerate(entries)],
+        c,
+        constants,
     )
     require(not tensors, "tensor that nobody asked for")
     return file

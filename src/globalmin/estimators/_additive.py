@@ -18,6 +18,7 @@ from globalmin.estimators._regularized import RegularizedEstimator
 from globalmin.losses import get_loss
 from globalmin.regularized.objective import HIDDEN_BIASES, Groups, HiddenBias
 from globalmin.regularized.preparation import Settings
+from globalmin.regularized.shared import SharedNetwork
 from globalmin.regularized.terms import Term, terms_of
 
 if TYPE_CHECKING:
@@ -50,8 +51,8 @@ class AdditiveNetworkEstimator(RegularizedEstimator):
     scaling: Scaling
     monotone: Mapping[str | int, int] | Sequence[int] | None
 
-    def _settings(self, n_features: int) -> Settings:
-        loss = get_loss(self.loss, self.loss_parameter)
+    def _settings(self, n_features: int, name: str | None = None) -> Settings:
+        loss = get_loss(self.loss if name is None else name, self.loss_parameter)
         groups, slopes = self._groups(n_features), self._slopes(n_features)
         return Settings(loss, groups, self.hidden_bias, self.scaling, slopes)
 
@@ -90,17 +91,29 @@ class AdditiveNetworkEstimator(RegularizedEstimator):
 
     @property
     def terms_(self) -> list[Term] | list[list[Term]]:
-        """The terms, the largest first; a list per class if there are more than two."""
+        """The terms, the largest first; a list per class if there are more than two, or for a
+        softmax.
+        """
         check_is_fitted(self)
         steps = (
             self.preprocessing_ if isinstance(self.preprocessing_, list) else [self.preprocessing_]
         )
         names = self._names()
+        joint = self._joint()
+        if joint is not None:
+            return [
+                terms_of(joint.output(o), steps[0], self._rows, names) for o in range(joint.outputs)
+            ]
         found = [
             terms_of(network, step, self._rows, names)
             for network, step in zip(self.networks_, steps, strict=True)
         ]
         return found[0] if len(found) == 1 else found
+
+    def _joint(self) -> SharedNetwork | None:
+        """The network, if its outputs share their neurons."""
+        network = self.networks_[0]
+        return network if isinstance(network, SharedNetwork) else None
 
     def _names(self) -> list[str]:
         given = getattr(self, "feature_names_in_", None)
@@ -119,15 +132,18 @@ class AdditiveNetworkEstimator(RegularizedEstimator):
             Their labels in the units of the outputs: curves are then drawn among what the other
             terms leave over (partial residuals). By default the rows are marked along the axis.
         target : int
-            The class, where there are more than two.
+            The class, where there are more than two; a softmax has all classes in each panel.
         most : int
             Terms to draw at most.
         """
-        from globalmin.regularized.figures import draw_terms
+        from globalmin.regularized.figures import draw_classes, draw_terms
 
         check_is_fitted(self)
         rows = self._rows if X is None else np.asarray(check_array(X), dtype=np.float64)
         found: Any = self.terms_
+        if self._joint() is not None:
+            classes = [str(label) for label in getattr(self, "classes_", range(len(found)))]
+            return draw_classes(found, classes, rows, most)
         terms = found[target] if found and isinstance(found[0], list) else found
         rest = None if y is None else np.asarray(y, dtype=np.float64) - self._output(rows, target)
         return draw_terms(terms[:most], rows, rest)

@@ -155,7 +155,7 @@ class RegularizedEstimator(ProvedEstimator):
                     f"weight_decay='cv' needs at least 2 rows, X has {len(y)} sample(s); give a "
                     "number as weight_decay"
                 )
-            is_real = settings.loss.labels != "signs" or _rarest(y) < count
+            is_real = settings.loss.labels not in ("signs", "classes") or _rarest(y) < count
             kind = KFold if is_real else StratifiedKFold
             splitter: Any = kind(count, shuffle=True, random_state=self.random_state)
         else:

@@ -5,6 +5,7 @@ convex loss, weight decay, and a proved distance to the global minimum over ever
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -20,6 +21,8 @@ from globalmin.errors import DataError
 from globalmin.estimators._additive import SHARED_CONSTRAINTS, AdditiveNetworkEstimator
 from globalmin.estimators._regularized import checked_weight
 from globalmin.estimators.shallow import _signs, _winners
+from globalmin.losses import get_loss
+from globalmin.losses.several import probabilities
 from globalmin.regularized.objective import HiddenBias
 
 if TYPE_CHECKING:
@@ -187,9 +190,9 @@ class AdditiveNetworkRegressor(RegressorMixin, AdditiveNetworkEstimator):
         return np.exp(outputs) if self.loss == "poisson" else outputs
 
 
-def _is_logistic(model: AdditiveNetworkClassifier) -> bool:
-    if model.loss != "logistic":
-        raise AttributeError(f"loss={model.loss!r} has no probabilities; take loss='logistic'")
+def _has_probabilities(model: AdditiveNetworkClassifier) -> bool:
+    if model.loss in ("hinge", "squared_hinge"):
+        raise AttributeError(f"loss={model.loss!r} has no probabilities; take loss='auto'")
     return True
 
 
@@ -197,14 +200,17 @@ class AdditiveNetworkClassifier(ClassifierMixin, AdditiveNetworkEstimator):
     """Classification by additive ReLU networks with weight decay at the global minimum over every
     width, proved.
 
-    Two classes: one network, and its sign decides. More classes: one network per class against the
-    rest, each with its own weight decay and its own proof, and the largest output decides; the
-    proofs are about these networks, not about a joint multiclass loss.
+    Two classes: one network, and its sign decides. More classes: one network with an output for
+    each class, trained with the softmax loss, one weight decay and one proof; every neuron bends
+    the curves of all classes. Or, with another loss, one network per class against the rest, each
+    with its own weight decay and its own proof, none about a joint loss.
 
     Parameters
     ----------
     loss : str
-        "logistic", "hinge" or "squared_hinge".
+        "auto": "logistic" for two classes, "softmax" for more ("logistic" with interactions).
+        "softmax": one network for all classes, every neuron sees one column. "logistic", "hinge",
+        "squared_hinge": more than two classes are one network per class against the rest.
     loss_parameter : float | None
         None: these losses have no parameter.
     class_weight : dict | str | None
@@ -233,8 +239,9 @@ class AdditiveNetworkClassifier(ClassifierMixin, AdditiveNetworkEstimator):
     classes_ : Array
         The class labels, sorted.
     networks_, terms_, runs_ : list
-        As in `AdditiveNetworkRegressor`, in the units of the log odds for "logistic"; lists with
-        one entry per class if there are more than two, and so all that follows.
+        As in `AdditiveNetworkRegressor`, in the units of the log odds for "logistic". Softmax:
+        `terms_` has a list per class, all else is that of the one network. Otherwise lists with one
+        entry per class if there are more than two, and so all that follows.
     objective_, lower_bound_, gap_, relative_gap_, loss_upper_, loss_lower_, weight_decay_ : float
         As in `AdditiveNetworkRegressor`.
     optimal_ : bool
@@ -261,7 +268,7 @@ class AdditiveNetworkClassifier(ClassifierMixin, AdditiveNetworkEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **SHARED_CONSTRAINTS,
-        "loss": [StrOptions({"logistic", "hinge", "squared_hinge"})],
+        "loss": [StrOptions({"auto", "softmax", "logistic", "hinge", "squared_hinge"})],
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
 
@@ -269,7 +276,7 @@ class AdditiveNetworkClassifier(ClassifierMixin, AdditiveNetworkEstimator):
         self,
         *,
         interactions: str | Sequence[Sequence[int]] = "none",
-        loss: str = "logistic",
+        loss: str = "auto",
         loss_parameter: float | None = None,
         weight_decay: float | str = "cv",
         class_weight: dict[Any, float] | str | None = None,
@@ -331,13 +338,33 @@ class AdditiveNetworkClassifier(ClassifierMixin, AdditiveNetworkEstimator):
                 f"monotone={self.monotone!r} with {len(self.classes_)} classes: a column cannot "
                 "raise the outputs of all classes; take two classes"
             )
-        signs = _signs(codes, len(self.classes_))
-        self._fit_labels(rows, [*signs.T], weight, self._settings(rows.shape[1]))
+        name = self._loss_name(rows.shape[1])
+        settings = self._settings(rows.shape[1], name)
+        labels = [*_signs(codes, len(self.classes_)).T]
+        if name == "softmax":
+            loss = get_loss(name, len(self.classes_))
+            settings, labels = replace(settings, loss=loss), [codes.astype(np.float64)]
+        self._fit_labels(rows, labels, weight, settings)
         return self
+
+    def _loss_name(self, n_features: int) -> str:
+        """What "auto" means for these classes; DataError for a softmax with interactions."""
+        has_pairs = self._groups(n_features) != "columns"
+        if self.loss == "softmax" and has_pairs:
+            raise DataError(
+                f"loss='softmax' with interactions={self.interactions!r}: neurons that all classes "
+                "share see one column each; take interactions='none' or loss='logistic'"
+            )
+        if self.loss != "auto":
+            return self.loss
+        return "logistic" if has_pairs or len(self.classes_) == 2 else "softmax"
 
     def decision_function(self, X: Any) -> Array:
         """Outputs: (m,) for two classes, positive for `classes_[1]`; (m, classes) for more."""
         outputs = self._outputs(X)
+        if outputs.ndim == 3:  # one network with an output for each class
+            outputs = outputs[:, 0]
+            return outputs[:, 1] - outputs[:, 0] if len(self.classes_) == 2 else outputs
         return outputs[:, 0] if len(self.classes_) == 2 else outputs
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -345,12 +372,14 @@ class AdditiveNetworkClassifier(ClassifierMixin, AdditiveNetworkEstimator):
         scores = self.decision_function(X)
         return _winners(self.classes_, scores)
 
-    @available_if(_is_logistic)
+    @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> Array:
-        """Probabilities, (m, classes); of several networks normalized to sum 1. Only for the loss
-        "logistic".
+        """Probabilities, (m, classes): the softmax of the outputs; of several logistic networks
+        normalized to sum 1. Not for the hinge losses.
         """
         outputs = self._outputs(X)
+        if outputs.ndim == 3:
+            return probabilities(outputs[:, 0])
         share = 0.5 * (1.0 + np.tanh(0.5 * outputs))
         if len(self.classes_) == 2:
             return np.hstack([1.0 - share, share])

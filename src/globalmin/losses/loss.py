@@ -17,11 +17,13 @@ import numpy as np
 from globalmin._types import Array, ArrayLike, Mask
 from globalmin.errors import DataError
 
-Labels = Literal["real", "signs", "counts"]
+Labels = Literal["real", "signs", "counts", "classes"]
+MOST_CLASSES = 2**16
 _MEANING: dict[Labels, tuple[str, str]] = {
     "real": ("a finite number", "remove or correct these rows"),
     "signs": ("-1 or 1", "write the two classes as -1 and 1"),
     "counts": ("a finite number of at least 0", "take another loss, or correct these rows"),
+    "classes": ("a whole number of at least 0", "number the classes 0, 1, 2, ..."),
 }
 
 
@@ -36,7 +38,7 @@ class Loss(ABC):
     parameter : float | None
         The threshold of Huber's loss, the level of the quantile; None for the others.
     labels : str
-        "real", "signs" (-1 and 1) or "counts" (at least 0).
+        "real", "signs" (-1 and 1), "counts" (at least 0) or "classes" (0, 1, 2, ...).
     """
 
     name: ClassVar[str]
@@ -93,6 +95,8 @@ class Loss(ABC):
     def _accepts(self, y: Array) -> Mask:
         if self.labels == "signs":
             return np.abs(y) == 1.0
+        if self.labels == "classes":
+            return (y >= 0) & (y == np.floor(y)) & (y < MOST_CLASSES)
         return np.isfinite(y) & (y >= 0) if self.labels == "counts" else np.isfinite(y)
 
     def _finite_inside(self, value: Array, u: Array, y: Array) -> Array:

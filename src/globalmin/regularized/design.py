@@ -29,7 +29,12 @@ class Design:
 
     @classmethod
     def of(cls, problem: RegularizedProblem) -> Design:
-        """The arrays of a problem; DataError if it asks for monotone neurons."""
+        """The arrays of a problem; DataError if it asks for monotone neurons or several outputs."""
+        if problem.outputs > 1:
+            raise DataError(
+                f"{problem.outputs} outputs share neurons of one column each only; take "
+                "groups='columns' and train_regularized, or one network per output"
+            )
         if problem.monotone is not None:
             raise DataError(
                 "neurons that see all columns are not trained to be monotone; take "

@@ -11,6 +11,7 @@ import numpy as np
 
 from globalmin._types import Array
 from globalmin.regularized.objective import RegularizedProblem
+from globalmin.regularized.shared_dual import centered_outputs
 
 
 def weighted_domain(problem: RegularizedProblem) -> tuple[Array, Array]:
@@ -28,6 +29,8 @@ def centered(problem: RegularizedProblem, u: Array) -> Array | None:
     """
     if not problem.penalty.needs_centering:
         return u
+    if problem.outputs > 1:
+        return centered_outputs(problem, u)
     low, high = weighted_domain(problem)
     room = np.minimum(u - low, high - u)
     room = np.where(np.isinf(room), np.abs(u).max(initial=0.0) * (problem.weights > 0), room)
@@ -43,9 +46,9 @@ def floor_of(problem: RegularizedProblem, u: Array) -> float:
     """The value D(u) of theorem R1, in floats; u is taken to be feasible."""
     used = problem.weights > 0
     weight, y = problem.weights[used], problem.y[used]
-    value = -float(weight @ problem.loss.conjugate(u[used] / weight, y))
+    value = -float(weight @ problem.loss.conjugate((u[used].T / weight).T, y))
     if not isinstance(problem.penalty.intercept, str):
-        value -= float(u.sum()) ** 2 / (2.0 * problem.penalty.intercept)
+        value -= float(np.sum(np.square(u.sum(axis=0)))) / (2.0 * problem.penalty.intercept)
     return value
 
 
@@ -53,7 +56,8 @@ def saturated(problem: RegularizedProblem) -> float:
     """The sum of the least losses of the rows, which no model undercuts: D(0). Relative gaps are
     shares of the objective above this; it is 0 for all losses but Poisson's.
     """
-    return floor_of(problem, np.zeros_like(problem.y))
+    shape = problem.y.shape if problem.outputs == 1 else (len(problem.y), problem.outputs)
+    return floor_of(problem, np.zeros(shape))
 
 
 def scaled(problem: RegularizedProblem, u: Array, height: float) -> tuple[float, Array]:

@@ -49,15 +49,65 @@ def draw_terms(terms: Sequence[Term], X: Array, rest: Array | None = None) -> Fi
     return figure
 
 
+def draw_classes(
+    terms: Sequence[Sequence[Term]], classes: Sequence[str], X: Array, most: int = 9
+) -> Figure:
+    """One panel per column with the curves of all classes (a list of terms each), the columns that
+    move the outputs most first; the rows are ticks, and the first panel has the legend.
+    """
+    from matplotlib.figure import Figure
+
+    found: dict[tuple[int, ...], dict[int, Term]] = {}
+    for o, part in enumerate(terms):
+        for term in part:
+            found.setdefault(term.columns, {})[o] = term
+    panels = sorted(found.values(), key=lambda own: -sum(t.size**2 for t in own.values()))[:most]
+    if not panels:
+        return draw_terms([], X)
+    with drawing.style():
+        across = min(3, len(panels))
+        down = math.ceil(len(panels) / across)
+        figure = Figure(figsize=(2.6 * across, 2.1 * down), layout="constrained")
+        shown = np.linspace(0, len(X) - 1, min(len(X), _POINTS)).astype(int)
+        shared: Any = None
+        for i, own in enumerate(panels):
+            axes = figure.add_subplot(down, across, i + 1, sharey=shared)
+            shared = shared or axes
+            for o, name in enumerate(classes):
+                _class_curve(axes, own.get(o), _color(o, len(classes)), name)
+            column = next(iter(own.values())).columns[0]
+            _ticks(axes, X[shown, column])
+            axes.set_xlabel(next(iter(own.values())).name)
+        figure.legend(*shared.get_legend_handles_labels(), loc="outside right upper", fontsize=7)
+    return figure
+
+
+def _class_curve(axes: Any, term: Term | None, color: Any, name: str) -> None:
+    if term is None:  # the class does not use the column; the legend has it all the same
+        axes.plot([], [], color=color, label=name)
+        return
+    axes.plot(term.knots[0], term.values, color=color, label=name, zorder=3)
+
+
+def _color(o: int, count: int) -> Any:
+    from matplotlib import colormaps
+
+    return colormaps["tab10"](o) if count <= 10 else colormaps["viridis"](o / (count - 1))
+
+
+def _ticks(axes: Any, x: Array) -> None:
+    axes.plot(
+        x, np.full_like(x, 0.02), "|", color=drawing.MUTED, markersize=5, alpha=0.4,
+        transform=axes.get_xaxis_transform(),
+    )  # fmt: skip
+
+
 def _curve(axes: Any, term: Term, X: Array, rest: Array | None) -> None:
     x = X[:, term.columns[0]]
     if rest is not None:
         axes.plot(x, term(X) + rest, ".", color=drawing.MUTED, markersize=2, alpha=0.35, zorder=1)
     else:
-        axes.plot(
-            x, np.full_like(x, 0.02), "|", color=drawing.MUTED, markersize=5, alpha=0.4,
-            transform=axes.get_xaxis_transform(),
-        )  # fmt: skip
+        _ticks(axes, x)
     axes.plot(term.knots[0], term.values, color=drawing.BLUE, zorder=3)
     axes.plot(
         term.knots[0][1:-1], term.values[1:-1], "o", color=drawing.BLUE, markersize=2.5, zorder=4

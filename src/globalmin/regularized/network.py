@@ -81,6 +81,11 @@ class RegularizedNetwork:
         return self.W.shape[0]
 
     @property
+    def outputs(self) -> int:
+        """Number of outputs: one, more for a `SharedNetwork`."""
+        return 1
+
+    @property
     def n_features(self) -> int:
         """Number d of columns."""
         return self.W.shape[1]

@@ -18,6 +18,7 @@ from globalmin._types import Array, ArrayLike
 from globalmin.data.validation import as_matrix, frozen
 from globalmin.errors import DataError
 from globalmin.losses import Loss, get_loss
+from globalmin.losses.several import SeveralOutputs, SquaredOutputs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,7 +80,7 @@ class Penalty:
             weights += np.sum(np.square(network.bias / self.tau))
         total = 0.5 * self.weight_decay * float(weights)
         if not isinstance(self.intercept, str):
-            total += 0.5 * self.intercept * network.intercept**2
+            total += 0.5 * self.intercept * float(np.sum(np.square(network.intercept)))
         if not isinstance(self.linear, str) and network.linear is not None:
             total += 0.5 * self.linear * float(network.linear @ network.linear)
         return total
@@ -100,7 +101,8 @@ class RegularizedProblem:
     X : Array
         n x d rows, without a constant column.
     y : Array
-        n labels that the loss accepts.
+        n labels that the loss accepts; for "softmax" class numbers 0, 1, 2, ...; for "squared" also
+        n x c labels, c outputs that share their neurons.
     penalty : Penalty
         Weight decay, and what else is penalized.
     loss : Loss
@@ -140,11 +142,8 @@ class RegularizedProblem:
 
     def __post_init__(self) -> None:
         X = as_matrix(self.X, "X")
-        y = _column(self.y, "y", len(X))
         object.__setattr__(self, "X", frozen(X))
-        object.__setattr__(self, "y", frozen(y))
-        object.__setattr__(self, "loss", get_loss(self.loss))
-        self.loss.check_labels(y)
+        self._set_labels(len(X))
         if self.sample_weight is not None:
             weight = _column(self.sample_weight, "sample_weight", len(X))
             if not ((weight >= 0).all() and weight.any()):
@@ -157,11 +156,30 @@ class RegularizedProblem:
                 f"monotone={self.monotone!r} with groups={self.groups!r}: neurons are monotone "
                 "where they see one column; take groups='columns'"
             )
+        if self.outputs > 1:
+            _require_columns(self)
+
+    def _set_labels(self, n: int) -> None:
+        loss, y = get_loss(self.loss), np.asarray(self.y)
+        if y.ndim == 2 and y.shape[1] > 1 and loss.name == "squared":
+            y, loss = _table(y, n), SquaredOutputs()
+        else:
+            y = _column(self.y, "y", n)
+        loss.check_labels(y)
+        if isinstance(loss, SeveralOutputs):
+            loss = loss.for_labels(y)
+        object.__setattr__(self, "y", frozen(y))
+        object.__setattr__(self, "loss", loss)
+
+    @property
+    def outputs(self) -> int:
+        """The number of outputs: 1, the number of classes of a softmax, or of labels in a row."""
+        return self.loss.outputs if isinstance(self.loss, SeveralOutputs) else 1
 
     @property
     def weights(self) -> Array:
         """The weights of the rows, ones if none are given."""
-        return np.ones_like(self.y) if self.sample_weight is None else self.sample_weight
+        return np.ones(len(self.y)) if self.sample_weight is None else self.sample_weight
 
     def group_list(self) -> list[tuple[int, ...]]:
         """The maximal groups, as a certificate's checker enumerates them."""
@@ -197,6 +215,30 @@ def require_relu(problem: RegularizedProblem) -> None:
             f"the penalty is one of {problem.penalty.neurons} neurons; train them with "
             "train_squares, or give a Penalty"
         )
+
+
+def _require_columns(problem: RegularizedProblem) -> None:
+    """Refuse what is neither trained nor proved for several outputs."""
+    penalty, given = problem.penalty, f"with {problem.outputs} outputs"
+    if max(map(len, problem.group_list())) > 1:
+        raise DataError(
+            f"groups={problem.groups!r} {given}: neurons that several outputs share see one column "
+            "each; take groups='columns', or one network per output"
+        )
+    if penalty.neurons != "relu" or penalty.hidden_bias == "none" or penalty.linear != "none":
+        raise DataError(
+            f"{given}: neurons are ReLU with a bias, hidden_bias='penalized' or 'free', and "
+            "linear='none'"
+        )
+    if problem.monotone is not None:
+        raise DataError(f"monotone={problem.monotone!r} {given}: take one network per output")
+
+
+def _table(values: ArrayLike, n: int) -> Array:
+    array = np.array(values, dtype=np.float64)
+    if len(array) != n or not np.isfinite(array).all():
+        raise DataError(f"y of shape {array.shape} must be finite numbers in {n} rows")
+    return array
 
 
 def _column(values: ArrayLike, name: str, n: int) -> Array:

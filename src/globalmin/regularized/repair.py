@@ -16,6 +16,7 @@ from globalmin.errors import CannotCertify
 from globalmin.regularized.dual import weighted_domain
 from globalmin.regularized.network import RegularizedNetwork
 from globalmin.regularized.objective import RegularizedProblem
+from globalmin.regularized.shared_dual import exact_outputs
 
 # Bits of the largest entry: sums of 2^17 rows stay below 2^63, and rounding is 1e-14 of it.
 _BITS = 45
@@ -27,8 +28,10 @@ MARGIN = 2.0**-34
 
 def exact_dual(problem: RegularizedProblem, u: Array) -> Array:
     """Doubles next to u that lie in their domains and, where an intercept or the hidden biases are
-    free, sum to zero, both exactly.
+    free, sum to zero, both exactly; for several outputs see `exact_outputs`.
     """
+    if problem.outputs > 1:
+        return exact_outputs(problem, u)
     largest = float(np.abs(u).max(initial=0.0))
     if largest == 0.0:
         return np.zeros_like(u)
@@ -79,11 +82,21 @@ def objective_above(network: RegularizedNetwork, problem: RegularizedProblem) ->
     X, y, weight = problem.X[used], y[used], weight[used]
     f = network.predict(X)
     reach = network.reach(X)
-    values, slopes = loss.value(f, y), np.abs(loss.derivative(f, y))
+    values = loss.value(f, y)
     penalty = problem.penalty.of(network)
-    sizes = weight * (np.abs(values) + np.abs(y * f) + slopes * (reach + np.abs(y)))
+    sizes = weight * (np.abs(values) + _sizes(problem, f, y, reach))
     room = _ROUNDING * (network.width + 16) * (math.fsum(sizes) + penalty)
     return math.fsum([*(weight * values), penalty, room])
+
+
+def _sizes(problem: RegularizedProblem, f: Array, y: Array, reach: Array) -> Array:
+    """What the loss of a row is added up from, at most, besides its value."""
+    slopes = np.abs(problem.loss.derivative(f, y))
+    if problem.outputs == 1:
+        return np.abs(y * f) + slopes * (reach + np.abs(y))
+    labels = np.abs(y).max(axis=1) if y.ndim == 2 else np.ones_like(y)
+    # a softmax moves by at most twice what the outputs move by, and exponentials are of order one
+    return (slopes.sum(axis=1) + 2.0) * (reach + labels)
 
 
 def floor_below(problem: RegularizedProblem, u: Array, rounding: float = _ROUNDING) -> float:
@@ -92,12 +105,25 @@ def floor_below(problem: RegularizedProblem, u: Array, rounding: float = _ROUNDI
     """
     used, X = problem.weights > 0, problem.X
     weight, y, u = problem.weights[used], problem.y[used], u[used]
-    values = weight * problem.loss.conjugate(u / weight, y)
-    sizes = np.abs(values) + np.abs(u * y) + u * u / weight + np.abs(u)
+    values = weight * problem.loss.conjugate((u.T / weight).T, y)
+    sizes = np.abs(values) + _dual_sizes(problem, u, y, weight)
     parts = [*(-values), -rounding * 16 * math.fsum(sizes)]
     if not isinstance(problem.penalty.intercept, str):
-        parts.append(-(math.fsum(u) ** 2) * (1.0 + _ROUNDING) / (2.0 * problem.penalty.intercept))
+        sums = [math.fsum(column) for column in u.T.reshape(problem.outputs, -1)]
+        square = math.fsum(s * s for s in sums)
+        parts.append(-square * (1.0 + _ROUNDING) / (2.0 * problem.penalty.intercept))
     if not isinstance(problem.penalty.linear, str):
         sums = np.abs(u @ X[used]) + _ROUNDING * (np.abs(u) @ np.abs(X[used]))
         parts.append(-float(sums @ sums) * (1.0 + _ROUNDING) / (2.0 * problem.penalty.linear))
     return math.fsum(parts)
+
+
+def _dual_sizes(problem: RegularizedProblem, u: Array, y: Array, weight: Array) -> Array:
+    """What the conjugate of a row is added up from, at most, besides its value."""
+    if problem.outputs == 1:
+        return np.abs(u * y) + u * u / weight + np.abs(u)
+    squares = np.square(u).sum(axis=1) / weight + np.abs(u).sum(axis=1)
+    if y.ndim == 2:
+        return np.abs(u * y).sum(axis=1) + squares
+    # entropies: each q log q is at most 1/e, q itself is rounded relative to 1
+    return squares + problem.outputs * weight

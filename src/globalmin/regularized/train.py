@@ -19,6 +19,8 @@ from globalmin.regularized.dual import centered
 from globalmin.regularized.network import RegularizedNetwork
 from globalmin.regularized.objective import Penalty, RegularizedProblem, require_relu
 from globalmin.regularized.pairs import PairOracle
+from globalmin.regularized.shared_columns import SharedColumnOracle
+from globalmin.regularized.shared_training import shared_network, train_shared
 
 if TYPE_CHECKING:
     from globalmin.losses import Loss
@@ -43,6 +45,8 @@ class RegularizedRun:
     @cached_property
     def network(self) -> RegularizedNetwork:
         """The network, each neuron balanced."""
+        if self.problem.outputs > 1:
+            return shared_network(self.training.pool, self.problem)
         return network_of(self.training.pool, self.problem)
 
     @property
@@ -83,6 +87,8 @@ def oracle_for(problem: RegularizedProblem) -> Oracle:
         return PairOracle.of(problem.X, groups, tau=penalty.tau)
     columns = [group[0] for group in groups]
     X = problem.X if columns == [*range(problem.X.shape[1])] else problem.X[:, columns]
+    if problem.outputs > 1:
+        return SharedColumnOracle.of(X, tau=penalty.tau, hidden_bias=penalty.hidden_bias)
     rule = problem.monotone
     slopes = None if rule is None else [rule[column] for column in columns]
     return ColumnOracle.of(X, tau=penalty.tau, hidden_bias=penalty.hidden_bias, slopes=slopes)
@@ -119,8 +125,8 @@ def train_regularized(
     0.582107
     """
     used = oracle_for(problem) if oracle is None else oracle
-    found = train_columns(problem, used, gap=gap, max_iter=max_iter, start=start)
-    return RegularizedRun(problem, found)
+    train = train_shared if problem.outputs > 1 else train_columns
+    return RegularizedRun(problem, train(problem, used, gap=gap, max_iter=max_iter, start=start))
 
 
 def largest_decay(problem: RegularizedProblem, oracle: Oracle | None = None) -> float:
@@ -128,21 +134,25 @@ def largest_decay(problem: RegularizedProblem, oracle: Oracle | None = None) -> 
     `problem` does not matter.
     """
     used = oracle_for(problem) if oracle is None else oracle
-    without = train_columns(
-        replace(problem, penalty=replace(problem.penalty, weight_decay=1e300)), used, gap=1e-9
+    without = train_regularized(
+        replace(problem, penalty=replace(problem.penalty, weight_decay=1e300)),
+        gap=1e-9,
+        oracle=used,
     )
-    smooth = problem.loss.smoothed(1e-6)
-    u = _slopes(problem, smooth, without.pool.intercept)
-    if u is None:  # at a kink, as that of the hinge, the slopes of one class alone: aim between
-        u = _slopes(problem, smooth, _balanced(problem, smooth, without.pool.intercept))
+    smooth, constant = problem.loss.smoothed(1e-6), without.training.pool.intercept
+    u = _slopes(problem, smooth, constant)
+    if u is None and problem.outputs == 1:
+        # at a kink, as that of the hinge, the slopes of one class alone: aim between
+        u = _slopes(problem, smooth, _balanced(problem, smooth, constant))
     if u is None:
         raise DataError("the labels have no best constant; give at least two different ones")
     return float(used.search(u, np.inf)[0].max())
 
 
-def _slopes(problem: RegularizedProblem, loss: Loss, constant: float) -> Array | None:
-    values = loss.derivative(np.full_like(problem.y, constant), problem.y)
-    return centered(problem, problem.weights * values)
+def _slopes(problem: RegularizedProblem, loss: Loss, constant: float | Array) -> Array | None:
+    shape = (len(problem.y), problem.outputs) if problem.outputs > 1 else problem.y.shape
+    values = loss.derivative(np.broadcast_to(constant, shape), problem.y)
+    return centered(problem, (problem.weights * values.T).T)
 
 
 def _balanced(problem: RegularizedProblem, loss: Loss, near: float) -> float:

@@ -20,7 +20,7 @@ from globalmin_check.claims.scaled import Scaled
 from globalmin_check.container import Tensor
 from globalmin_check.verdict import Malformed
 
-NAMES = ("squared", "huber", "quantile", "hinge", "squared_hinge", "logistic", "poisson")
+NAMES = ("squared", "huber", "quantile", "hinge", "squared_hinge", "logistic", "poisson", "softmax")
 SIGNED = ("hinge", "squared_hinge", "logistic")  # labels 1 and -1
 CURVED = ("squared", "huber", "squared_hinge")  # conjugate uy + u^2/2
 SMOOTHNESS = {  # 1/mu for the weight 1: the Lipschitz constant of the derivative
@@ -57,8 +57,12 @@ def read_loss(fields: Fields) -> Loss:
     return Loss(name, parameter)
 
 
-def require_labels(loss: Loss, y: Tensor) -> None:
+def require_labels(loss: Loss, y: Tensor, outputs: int = 1) -> None:
     """Refuse labels for which the loss is not defined."""
+    if loss.name == "softmax" and any(
+        value != int(value) or not 0 <= value < outputs for value in y.values
+    ):
+        raise Malformed("a label of the softmax loss is not the number of an output")
     if loss.name in SIGNED and any(abs(value) != 1.0 for value in y.values):
         raise Malformed(f"a label of the {loss.name} loss is neither 1 nor -1")
     if loss.name == "poisson" and min(y.values) < 0:

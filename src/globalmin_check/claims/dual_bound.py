@@ -23,7 +23,7 @@ from globalmin_check.claims.convex_losses import (
     sum_of_conjugates,
     sum_of_losses,
 )
-from globalmin_check.claims.regularized_network import Regularized
+from globalmin_check.claims.regularized_network import Regularized, form_of
 from globalmin_check.claims.regularized_objective import outputs, penalty
 from globalmin_check.claims.scaled import Scaled, scaled
 from globalmin_check.container import Tensor, Tensors
@@ -61,8 +61,13 @@ def read_bounds(fields: Fields, tensors: Tensors, sizes: Sizes) -> Bounds:
     parts = fields.integer("parts", 1)
     if parts > 2:
         raise Malformed(f"{fields.where}.parts is neither 1 nor 2")
+    outputs = form_of(sizes).outputs
     shape = (sizes.n,) if parts == 1 else (2, sizes.n)
+    if outputs > 1:
+        shape = (parts * sizes.n, outputs)
     repair: tuple[int, ...] = ()
+    if fields.has("repair") and outputs > 1:
+        raise Malformed(f"{fields.where}.repair is for one output")
     if fields.has("repair"):
         repair = tuple(tensors.take("repair", "I64", fields.integer("repair", 1)).values)
         if repair[0] < 0 or repair[-1] >= sizes.n or not all(a < b for a, b in pairwise(repair)):
@@ -83,8 +88,8 @@ def require_bound(
     n, d, k = problem.sizes.n, problem.sizes.d, problem.sizes.k
     checks.charge(n * (d + 8) + k * (d + len(problem.form.listed)))
     checks.charge((d + 1) * (n + len(claim.repair) ** 3) * bool(claim.repair))
-    checks.charge_memory(sum(map(_balls, (problem.X, problem.y, claim.u))))
-    _require_class(problem, checks, f"{letter}1")
+    checks.charge_memory(sum(map(balls_of, (problem.X, problem.y, claim.u))))
+    require_class(problem, checks, f"{letter}1")
     checks.require(f"{letter}2", "p_up - p_low <= gap", claim.p_up - claim.p_low, "<=", claim.gap)
     columns = [scaled(problem.X.values[j::d]) for j in range(d)]
     om = Scaled([1] * n, 1) if problem.om is None else scaled(problem.om.values)
@@ -105,26 +110,26 @@ def require_bound(
     return Certified(u, f, rows, columns, penalty(problem), _price(problem, sums))
 
 
-def _balls(tensor: Tensor) -> int:
+def balls_of(tensor: Tensor) -> int:
     """The memory of the scaled integers of a tensor, in balls of 80 bytes."""
     sizes = [abs(value) for value in tensor.values if value]
     spread = frexp(max(sizes))[1] - frexp(min(sizes))[1] + 53 if sizes else 1
     return len(tensor.values) * (1 + spread // 512)
 
 
-def _require_class(problem: Regularized, checks: ExactChecks, number: str) -> None:
+def require_class(problem: Regularized, checks: ExactChecks, number: str) -> None:
     """Every stored neuron belongs to the class."""
     form = problem.form
     strays = [
         index
-        for index, v in enumerate(problem.v.values)
+        for index, v in enumerate(problem.v.values[:: form.outputs])
         if not _in_class(problem, problem.W.row(index), v)
     ]
     checks.require_fact(
         number,
         "every stored neuron is in the class",
         not strays,
-        f"neuron {strays[0]} is not" if strays else f"{len(problem.v.values)} neurons",
+        f"neuron {strays[0]} is not" if strays else f"{problem.sizes.k} neurons",
     )
     if form.neurons == "quadratic":
         largest = max(map(abs, map(Fraction, problem.v.values)))

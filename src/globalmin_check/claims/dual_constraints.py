@@ -26,6 +26,8 @@ def read_constraint(fields: Fields, form: Form, names: tuple[str, ...]) -> str:
         "cones": True,
         "spectral": form.count == 1 and form.hidden_bias != "free" and not form.monotone,
     }
+    if form.outputs > 1 and constraint != "columns":
+        raise Malformed(f"{fields.where}.constraint is for one output")
     if (constraint == "quadratic") != (form.neurons == "quadratic") or not fits.get(
         constraint, True
     ):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from globalmin_check import limits
-from globalmin_check.balls import decimal_down, decimal_up, lower_float, upper_float
+from globalmin_check.balls import Number, decimal_down, decimal_up, lower_float, upper_float
 from globalmin_check.canonical import Fields
 from globalmin_check.checks import Checks, ExactChecks
 from globalmin_check.claims.dual_bound import (
@@ -29,6 +29,11 @@ from globalmin_check.claims.dual_spectral import (
 from globalmin_check.claims.kind import ClaimKind, Numbers
 from globalmin_check.claims.regularized_network import Regularized, form_of
 from globalmin_check.claims.regularized_words import class_in_words
+from globalmin_check.claims.several_outputs import (
+    Several,
+    require_several,
+    require_several_values,
+)
 from globalmin_check.container import Tensor, Tensors
 from globalmin_check.problem import Problem, Sizes
 from globalmin_check.verdict import TRIVIAL
@@ -40,7 +45,8 @@ MEANING = (
     "any width, has objective at least D(u) = -sum_i l_i*(u_i) - (sum u)^2/(2 k0) - |X^T u|^2/(2 "
     "k1). The condition is decided exactly for one column (R2), by a search over cones (R3), or "
     "follows from one positive definite matrix per sign (R4); for quadratic neurons it is -aI < "
-    "sum_i u_i x_i x_i^T < aI, a = b/(2 v_max) (R5)."
+    "sum_i u_i x_i x_i^T < aI, a = b/(2 v_max) (R5). With several outputs that share the neurons "
+    "u_i is a vector and |.| the Euclidean norm."
 )
 
 
@@ -60,7 +66,7 @@ class DualGap:
 class Objects:
     """What the exact checks built; the rows are those of a spectral or quadratic constraint."""
 
-    found: Certified
+    found: Certified | Several
     rows: tuple[list[list[int]], int]
 
 
@@ -80,9 +86,9 @@ def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> DualGap:
 def work(claim: DualGap, sizes: Sizes) -> tuple[int, int]:
     """Ball multiplications and balls held at once."""
     form, n = form_of(sizes), sizes.n
-    losses = n * limits.WORK_PER_VALUE
+    losses = n * form.outputs * limits.WORK_PER_VALUE
     if claim.constraint in ("columns", "cones"):
-        return losses, 4 * n
+        return losses, 4 * n * form.outputs
     p = form.width + form.penalizes_bias + 1
     return losses + 2 * (n * p * p + 2 * p**3), 3 * (n + p) * p
 
@@ -90,8 +96,10 @@ def work(claim: DualGap, sizes: Sizes) -> tuple[int, int]:
 def exact(claim: DualGap, problem: Problem, checks: ExactChecks) -> Objects:
     """Y1 to Y9."""
     net = cast(Regularized, problem)
-    found = require_bound(net, claim.bounds, checks, "Y")
     form = net.form
+    if form.outputs > 1:
+        return Objects(require_several(net, claim.bounds, checks), ([], 1))
+    found = require_bound(net, claim.bounds, checks, "Y")
     if claim.constraint in ("columns", "cones"):
         number = "Y7" if claim.constraint == "columns" else "Y8"
         require_groups(form, found, form.b, checks, number)
@@ -107,12 +115,19 @@ def exact(claim: DualGap, problem: Problem, checks: ExactChecks) -> Objects:
 def check(claim: DualGap, problem: Problem, objects: Objects, checks: Checks) -> Numbers:
     """Y10 to Y13 at the present precision."""
     net = cast(Regularized, problem)
-    objective, bound = require_values(net, claim.bounds, objects.found, checks, "Y")
-    u = objects.found.u
+    found = objects.found
+    if isinstance(found, Several):
+        objective, bound = require_several_values(net, claim.bounds, found, checks)
+        return _numbers(claim, net, objective, bound) | {"outputs": str(net.form.outputs)}
+    objective, bound = require_values(net, claim.bounds, found, checks, "Y")
     if claim.slopes is not None:
-        require_matrices(claim.slopes, objects.rows, u, net.form.b, checks)
+        require_matrices(claim.slopes, objects.rows, found.u, net.form.b, checks)
     if claim.constraint == "quadratic":
-        require_squares(claim.factors, objects.rows, u, net.form, checks)
+        require_squares(claim.factors, objects.rows, found.u, net.form, checks)
+    return _numbers(claim, net, objective, bound)
+
+
+def _numbers(claim: DualGap, net: Regularized, objective: Number, bound: Number) -> Numbers:
     return {
         "objective": upper_float(objective),
         "p_up": upper_float(claim.bounds.p_up),

@@ -43,6 +43,7 @@ class Form:
     b: Fraction
     v_max: Fraction
     loss: Loss
+    outputs: int = 1
 
     @property
     def width(self) -> int:
@@ -111,22 +112,30 @@ def read_regularized(network: Fields, fields: Fields, tensors: Tensors) -> Probl
     data = Fields(fields.take("data"), "data")
     n, d, weighted = data.integer("n", 1), data.integer("d", 1), data.boolean("weighted")
     data.end()
-    X, y = tensors.take("X", "F64", n, d), tensors.take("y", "F64", n)
+    X = tensors.take("X", "F64", n, d)
     form = _read_form(network, d, read_loss(Fields(fields.take("loss"), "loss")))
+    each = () if form.outputs == 1 else (form.outputs,)
+    y = tensors.take("y", "F64", n, *(() if form.loss.name == "softmax" else each))
     W = tensors.take("W", "F64", None, d)
     k = W.shape[0]
-    v = tensors.take("v", "F64", k)
+    v = tensors.take("v", "F64", k, *each)
     biases = None if form.hidden_bias == "none" else tensors.take("bias", "F64", k)
-    intercept = None if form.intercept == "none" else tensors.take("intercept", "F64", 1)
+    intercept = None if form.intercept == "none" else tensors.take("intercept", "F64", form.outputs)
     linear = None if form.linear == "none" else tensors.take("linear", "F64", d)
     om = tensors.take("om", "F64", n) if weighted else None
-    require_labels(form.loss, y)
+    require_labels(form.loss, y, form.outputs)
     if om is not None and min(om.values) < 0:
         raise Malformed("a sample weight is negative")
     stored = (W, v, *(part for part in (biases, intercept, linear) if part is not None))
+    several = "" if form.outputs == 1 else f" outputs {form.outputs}"
     about = digits(
-        digest_of(f"globalmin-network/1 regularized {form.neurons} {k} {d}", *stored),
-        digest_of(f"globalmin-data/1 {n} {d}{' weighted' * weighted}", X, y, *([om] if om else [])),
+        digest_of(f"globalmin-network/1 regularized {form.neurons} {k} {d}{several}", *stored),
+        digest_of(
+            f"globalmin-data/1 {n} {d}{several}{' weighted' * weighted}",
+            X,
+            y,
+            *([om] if om else []),
+        ),
     )
     return Regularized(
         form.neurons,
@@ -169,11 +178,24 @@ def _read_form(network: Fields, d: int, loss: Loss) -> Form:
         b=_positive(network, "b", True),
         v_max=_positive(network, "v_max", not relu),
         loss=loss,
+        outputs=network.integer("outputs", 2) if network.has("outputs") else 1,
     )
     if form.monotone and form.width > 1:
         raise Malformed("network.monotone is given for groups of several columns")
+    _require_shared(form)
     network.end()
     return form
+
+
+def _require_shared(form: Form) -> None:
+    """The classes and losses of several outputs; a softmax is never of one."""
+    fits = form.neurons == "relu" and form.heads == "any" and form.linear == "none"
+    if form.outputs > 1:
+        known = form.loss.name in ("softmax", "squared") and form.outputs <= limits.OUTPUTS
+        if not (fits and known and form.width == 1) or form.monotone:
+            raise Malformed("network.outputs does not fit the class of networks or the loss")
+    elif form.loss.name == "softmax":
+        raise Malformed("network.outputs is missing: the softmax loss is of several outputs")
 
 
 def _positive(network: Fields, name: str, present: bool) -> Fraction:

@@ -80,15 +80,22 @@ def _coefficient(weight: float, column: Scaled, j: int) -> tuple[int, int, int]:
 
 
 def _neuron(problem: Regularized, index: int, columns: list[Scaled]) -> _Neuron:
-    form = problem.form
+    bias, terms, unit = hidden_form(problem, index, columns)
+    p, q = problem.v.values[index].as_integer_ratio()
+    return _Neuron(p, bias, terms, q * (unit if problem.form.neurons == "relu" else unit**2))
+
+
+def hidden_form(
+    problem: Regularized, index: int, columns: list[Scaled]
+) -> tuple[int, list[tuple[int, int]], int]:
+    """What a neuron sees: bias and (weight, column) in integers over the last number."""
     row = problem.W.row(index)
     terms = [_coefficient(weight, columns[j], j) for j, weight in enumerate(row) if weight]
-    bias = Fraction(0 if problem.biases is None else problem.biases.values[index]) * form.tau
+    bias = Fraction(0 if problem.biases is None else problem.biases.values[index])
+    bias *= problem.form.tau
     unit = lcm(bias.denominator, *(own for _, own, _ in terms))
-    p, q = problem.v.values[index].as_integer_ratio()
-    return _Neuron(
-        p,
+    return (
         bias.numerator * (unit // bias.denominator),
         [(weight * (unit // own), j) for weight, own, j in terms],
-        q * (unit if form.neurons == "relu" else unit**2),
+        unit,
     )

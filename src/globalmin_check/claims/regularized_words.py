@@ -18,7 +18,8 @@ def class_in_words(problem: Regularized) -> str:
     form = problem.form
     rows = f"{problem.sizes.n} samples and {form.d} columns"
     weights = "" if problem.om is None else ", weighted by the stored sample weights"
-    parts = (_neurons(form), _biases(form), *_parts(form), _signs(form), _penalty(form))
+    shared = f"{form.outputs} outputs that share the neurons" if form.outputs > 1 else ""
+    parts = (_neurons(form), shared, _biases(form), *_parts(form), _signs(form), _penalty(form))
     words = "; ".join(part for part in parts if part)
     return f"{words}; the sum of the {_loss(form)} over {rows}{weights}"
 
@@ -69,7 +70,8 @@ def _penalty(form: Form) -> str:
 def _loss(form: Form) -> str:
     loss = form.loss
     parameter = f" with parameter {number_in_words(loss.parameter)}" if loss.parameter else ""
-    return f"{loss.name.replace('_', ' ')} loss{parameter}"
+    several = " of all outputs" if form.outputs > 1 else ""
+    return f"{loss.name.replace('_', ' ')} loss{parameter}{several}"
 
 
 def number_in_words(value: Fraction) -> str:

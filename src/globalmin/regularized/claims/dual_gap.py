@@ -65,6 +65,8 @@ def build(
 def dual_of(network: RegularizedNetwork, problem: RegularizedProblem) -> Array:
     """The weighted derivative of the loss at the outputs, of an envelope if it has kinks."""
     f = network.predict(problem.X)
+    if problem.outputs > 1:
+        return problem.weights[:, None] * problem.loss.derivative(f, problem.y)
     width = _ENVELOPE * float(np.abs(f - problem.y).mean()) or 1.0
     return problem.weights * problem.loss.smoothed(width).derivative(f, problem.y)
 
@@ -180,6 +182,8 @@ def _answer(question: Question) -> Claim:
 def _is_one_column(problem: RegularizedProblem) -> bool:
     """Whether the exact oracle of columns covers the class."""
     penalty = problem.penalty
+    if problem.outputs > 1:
+        return True
     return problem.X.shape[1] == 1 and penalty.linear == "none" and penalty.hidden_bias != "none"
 
 

@@ -64,6 +64,8 @@ def described(problem: RegularizedProblem) -> dict[str, Json]:
         fields["tau"] = rational(penalty.tau)
     if problem.monotone is not None:
         fields["monotone"] = list(problem.monotone)
+    if problem.outputs > 1:
+        fields["outputs"] = problem.outputs
     for name, key in (("intercept", "k0"), ("linear", "k1")):
         given = getattr(penalty, name)
         fields[name] = given if isinstance(given, str) else "penalized"
@@ -75,16 +77,14 @@ def described(problem: RegularizedProblem) -> dict[str, Json]:
 def stored_weights(network: RegularizedNetwork, penalty: Penalty) -> dict[str, Tensor]:
     """The tensors of the network; one neuron of zeros where there is none."""
     k, d = network.W.shape
-    if not k:
-        network = RegularizedNetwork(
-            np.zeros((1, d)), np.zeros(1), np.zeros(1), network.intercept, network.linear
-        )
     tensors: dict[str, Tensor] = {"W": network.W, "v": network.v}
+    if not k:
+        tensors = {"W": np.zeros((1, d)), "v": np.zeros((1, *network.v.shape[1:]))}
     if penalty.hidden_bias != "none":
         tau = penalty.tau if penalty.hidden_bias == "penalized" else 1.0
-        tensors["bias"] = network.bias / tau
+        tensors["bias"] = network.bias / tau if k else np.zeros(1)
     if penalty.intercept != "none":
-        tensors["intercept"] = np.array([network.intercept])
+        tensors["intercept"] = np.atleast_1d(np.asarray(network.intercept, dtype=np.float64))
     if penalty.linear != "none":
         tensors["linear"] = np.zeros(d) if network.linear is None else network.linear
     return tensors
@@ -107,8 +107,12 @@ def _checked(question: Question, wanted: Sequence[ClaimRecord] | None) -> Questi
             f"the network has {network.neurons} neurons and the penalty is one of "
             f"{problem.penalty.neurons} neurons"
         )
+    if (network.outputs, network.v.ndim) != (problem.outputs, 1 + (problem.outputs > 1)):
+        raise DataError(
+            f"the network has {network.outputs} output(s) and the problem {problem.outputs}"
+        )
     for part, is_there in (
-        ("intercept", network.intercept != 0.0),
+        ("intercept", bool(np.any(network.intercept))),
         ("linear", network.linear is not None and bool(network.linear.any())),
     ):
         if is_there and getattr(problem.penalty, part) == "none":

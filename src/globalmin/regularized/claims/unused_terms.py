@@ -41,6 +41,8 @@ def build(
             "unused terms are proved for neurons of one column with penalized hidden biases and "
             "any slope"
         )
+    if problem.outputs > 1:
+        raise CannotCertify("unused terms are proved for one output; see theorem R6")
     gap = dual_gap.build(network, problem, u)
     b = problem.penalty.weight_decay
     heights = oracle_for(problem).search(np.asarray(gap.tensors["u"], float), np.inf)[0]
