@@ -15,6 +15,7 @@ import numpy as np
 
 from globalmin._options import one_of
 from globalmin._types import Array, ArrayLike
+from globalmin.data.sparse import as_sparse_rows, is_sparse
 from globalmin.data.validation import as_matrix, frozen
 from globalmin.errors import DataError
 from globalmin.losses import Loss, get_loss
@@ -98,7 +99,7 @@ class RegularizedProblem:
     Parameters
     ----------
     X : Array
-        n x d rows, without a constant column.
+        n x d rows, without a constant column; of scipy.sparse too for networks of squares.
     y : Array
         n labels that the loss accepts.
     penalty : Penalty
@@ -139,14 +140,15 @@ class RegularizedProblem:
         ) -> None: ...
 
     def __post_init__(self) -> None:
-        X = as_matrix(self.X, "X")
-        y = _column(self.y, "y", len(X))
-        object.__setattr__(self, "X", frozen(X))
+        X = self._rows()
+        n = X.shape[0]
+        y = _column(self.y, "y", n)
+        object.__setattr__(self, "X", X)
         object.__setattr__(self, "y", frozen(y))
         object.__setattr__(self, "loss", get_loss(self.loss))
         self.loss.check_labels(y)
         if self.sample_weight is not None:
-            weight = _column(self.sample_weight, "sample_weight", len(X))
+            weight = _column(self.sample_weight, "sample_weight", n)
             if not ((weight >= 0).all() and weight.any()):
                 raise DataError("sample_weight must be at least 0, and positive for some row")
             object.__setattr__(self, "sample_weight", frozen(weight))
@@ -157,6 +159,12 @@ class RegularizedProblem:
                 f"monotone={self.monotone!r} with groups={self.groups!r}: neurons are monotone "
                 "where they see one column; take groups='columns'"
             )
+
+    def _rows(self) -> Array:
+        """X checked and read-only; sparse rows stay sparse."""
+        if self.penalty.neurons == "quadratic" and is_sparse(self.X):
+            return as_sparse_rows(self.X)
+        return frozen(as_matrix(self.X, "X"))
 
     @property
     def weights(self) -> Array:
