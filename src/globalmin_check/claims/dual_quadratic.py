@@ -15,6 +15,10 @@ from globalmin_check.container import Tensor, Tensors
 from globalmin_check.positive import require_positive_definite
 from globalmin_check.primitives import Rows, shifted, weighted_gram
 
+# products of all entries over products of nonzeros, from which on integers over the nonzeros are
+# quicker than balls
+_ZEROS = 64
+
 
 def read_factors(tensors: Tensors, form: Form) -> dict[int, Tensor]:
     """The factors of P1, by the sign of Z."""
@@ -44,7 +48,7 @@ def sparse_sums(
     values, size = rows[0], len(rows[0][0])
     places = [list(compress(range(size), row)) for row in values]
     terms = sum(len(own) ** 2 for own in places)
-    if 64 * terms > len(values) * size**2:
+    if _ZEROS * terms > len(values) * size**2:
         return []
     longest = max(max(map(abs, row)) for row in values).bit_length()
     checks.charge(terms)
