@@ -15,7 +15,11 @@ from globalmin.errors import DataError
 from globalmin.proving.claim import rational
 from globalmin.regularized.claims.subject import RegularizedCertificate
 from globalmin.regularized.objective import objective
-from globalmin.regularized.squares import matrix_of_network, network_of_matrix, rows_with_bias
+from globalmin.regularized.squares import (
+    network_of_spectrum,
+    rows_of_network,
+    rows_with_bias,
+)
 from globalmin.regularized.squares_descent import FactoredObjective
 from globalmin.regularized.squares_training import height, largest_squares_decay
 
@@ -25,6 +29,11 @@ OPTIONS = {
     "weighted, tau, no intercept": {"weighted": True, "tau": 2.0, "intercept": "none"},
     "no bias, large heads": {"hidden_bias": "none", "v_max": 3.0},
 }
+
+
+def matrix_of(network, penalty):
+    rows, signs = rows_of_network(network, penalty)
+    return (rows * signs[:, None]).T @ rows
 
 
 def squares_problem(name, *, n=40, d=3, decay=1.5, seed=0, weighted=False, **penalty):
@@ -96,10 +105,11 @@ def test_gradient_and_hessian_are_those_of_the_value(options):
     assert function.hessian_times(x, step) == pytest.approx(bend, rel=1e-6, abs=1e-6)
     rows, c = function.unpack(x)
     A = rows.T @ np.diag([1.0, -1.0]) @ rows
-    net = network_of_matrix(A, c, replace(problem, penalty=replace(problem.penalty, heads="any")))
+    wide = replace(problem, penalty=replace(problem.penalty, heads="any"))
+    net = network_of_spectrum(*np.linalg.eigh(A), c, wide)
     # the eigenvectors are the cheapest factors of a matrix
     assert objective(net, problem) <= function.value(x) * (1 + 1e-12)
-    assert matrix_of_network(net, problem.penalty) == pytest.approx(A)
+    assert matrix_of(net, problem.penalty) == pytest.approx(A)
 
 
 def test_the_example_of_the_page_and_the_trace_norm_by_hand():
@@ -109,14 +119,14 @@ def test_the_example_of_the_page_and_the_trace_norm_by_hand():
     run = gm.train_squares(problem)
     assert run.objective == pytest.approx(3 / 8, rel=1e-9)
     assert run.u == pytest.approx([-0.5], rel=1e-6)
-    assert matrix_of_network(run.network, penalty) == pytest.approx(np.array([[0.5]]), rel=1e-6)
+    assert matrix_of(run.network, penalty) == pytest.approx(np.array([[0.5]]), rel=1e-6)
     assert height(problem.X, np.array([-0.5]), penalty) == 0.5
     one_sided = replace(penalty, heads="nonnegative")
     assert height(problem.X, np.array([0.5]), one_sided) == 0.0
     assert penalty.of(gm.SquaresNetwork([[3.0]], [0.0], [1.0])) == 4.5
     wide = replace(penalty, v_max=4.0)
     assert wide.threshold == 0.125
-    net = network_of_matrix(np.array([[0.5]]), 0.0, replace(problem, penalty=wide))
+    net = network_of_spectrum(np.array([0.5]), np.eye(1), 0.0, replace(problem, penalty=wide))
     assert wide.of(net) == pytest.approx(0.125 * 0.5)
 
 

@@ -26,7 +26,13 @@ from globalmin.proving.producer import prove
 from globalmin.proving.proof import Proof, no_proof
 from globalmin.regularized.dual import saturated
 from globalmin.regularized.objective import RegularizedProblem, objective
-from globalmin.regularized.preparation import Choice, Settings, choose_decay, default_decays
+from globalmin.regularized.preparation import (
+    Choice,
+    Settings,
+    choose_decay,
+    default_decays,
+    stored_rows,
+)
 from globalmin.regularized.squares_training import SquaresRun
 from globalmin.regularized.train import (
     RegularizedRun,
@@ -115,7 +121,7 @@ class RegularizedEstimator(ProvedEstimator):
 
     def _fit_one(self, X: Array, y: Array, weight: Array | None, settings: Settings) -> Fitted:
         steps = settings.preprocessing(X, y, weight)
-        stored, labels = steps.transform(X), steps.transform_y(y)
+        stored, labels = stored_rows(X, steps), steps.transform_y(y)
         choice = None
         problem = settings.problem(stored, labels, weight, 1.0)
         if self.weight_decay == "cv":

@@ -15,12 +15,15 @@ from sklearn.utils.validation import _get_feature_names, check_is_fitted, valida
 
 from globalmin._options import Heads, Scaling, Signs
 from globalmin._types import Array
+from globalmin.data.preprocessing import Preprocessing
+from globalmin.data.sparse import is_sparse
+from globalmin.errors import DataError
 from globalmin.estimators._regularized import RegularizedEstimator, Run
 from globalmin.losses import get_loss
 from globalmin.regularized.interactions import Interactions, interactions_of
 from globalmin.regularized.objective import RegularizedProblem
 from globalmin.regularized.preparation import Settings
-from globalmin.regularized.squares import SquaresPenalty
+from globalmin.regularized.squares import SquaresNetwork, SquaresPenalty
 from globalmin.regularized.squares_training import (
     largest_squares_decay,
     squares_path,
@@ -58,6 +61,26 @@ class SquaresSettings(Settings):
         """The problem of rows and labels that were preprocessed."""
         penalty = SquaresPenalty(weight_decay, tau=self.tau, heads=self.heads)
         return RegularizedProblem(X, y, penalty, self.loss, groups="all", sample_weight=weight)
+
+
+# Of a sparse table whose proof is wanted. The file holds its rows dense: 2^24 numbers are 128 MiB,
+# and the proof of positive definiteness takes two matrices of its columns and their cube in time.
+MOST_ENTRIES, MOST_COLUMNS = 2**24, 2_000
+
+
+def _require_storable(n: int, d: int) -> None:
+    if n * d > MOST_ENTRIES or d > MOST_COLUMNS:
+        raise DataError(
+            f"X is sparse with {n} rows and {d} columns: a certificate holds up to {MOST_COLUMNS} "
+            f"columns and {MOST_ENTRIES} entries, zeros included; drop rare columns, or train "
+            "without a proof (certify=False)"
+        )
+
+
+def _unscaled(network: SquaresNetwork, steps: Preprocessing) -> SquaresNetwork:
+    """The same function of rows that were not scaled."""
+    W = network.W / steps.x_scale
+    return SquaresNetwork(W, network.bias - W @ steps.x_shift, network.v, network.intercept)
 
 
 class SquaresNetworkEstimator(RegularizedEstimator):
@@ -117,6 +140,27 @@ class SquaresNetworkEstimator(RegularizedEstimator):
         found = self.interactions_
         return draw_interactions(found[target] if isinstance(found, list) else found, most)
 
+    def _checked_rows(self, X: Any) -> Any:
+        checked: Any = validate_data(self, X, reset=False, accept_sparse="csr")
+        return checked
+
+    def _outputs(self, X: Any) -> Array:
+        """Outputs of all networks; at sparse rows the scaling moves into the weights."""
+        if not is_sparse(X):
+            return super()._outputs(X)
+        check_is_fitted(self)
+        rows = self._checked_rows(X)
+        given = self.preprocessing_
+        steps = given if isinstance(given, list) else [given]
+        pairs = zip(steps, self.networks_, strict=True)
+        return np.stack([s.restore(_unscaled(net, s).predict(rows)) for s, net in pairs], axis=1)
+
+    def __sklearn_tags__(self) -> Any:
+        """As in scikit-learn: sparse X is taken."""
+        tags: Any = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     def _names(self) -> list[str]:
         given = getattr(self, "feature_names_in_", None)
         if given is not None:
@@ -126,7 +170,9 @@ class SquaresNetworkEstimator(RegularizedEstimator):
     def _raw(self, X: Any, y: Any, **checks: Any) -> tuple[Array, Any]:
         """Inputs and labels after scikit-learn's checks."""
         names = _get_feature_names(X)
-        checked: Any = validate_data(self, X, y, dtype=np.float64, **checks)
+        checked: Any = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr", **checks)
+        if self.certify and is_sparse(checked[0]):
+            _require_storable(*checked[0].shape)
         if names is not None:
             self.feature_names_in_ = names
         return checked[0], checked[1]

@@ -13,11 +13,18 @@ from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import Interval
 
 from globalmin._options import Scaling, Signs
-from globalmin._types import Array, NDArray
+from globalmin._types import Array, Indices
 from globalmin.errors import DataError
 from globalmin.estimators.quadratic import SHARED_CONSTRAINTS, QuadraticNetworkEstimator
-from globalmin.linalg.symmetric import quadratic_forms
-from globalmin.quadratic.decay import decay_path, default_decays
+from globalmin.quadratic.decay import default_decays
+from globalmin.quadratic.held_out import (
+    MOST_MOMENTS,
+    FoldPart,
+    PathOptions,
+    Rows,
+    moment_errors,
+    row_errors,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,9 +34,8 @@ if TYPE_CHECKING:
 
 
 BIAS_SCALES = (1.0, 4.0, 16.0, 64.0)  # powers of two: dividing the features by them is exact
-_PATH_TOL = (
-    1e-5  # relative gap on the paths, far below the noise of held-out errors; the refit uses `tol`
-)
+# relative gap on the paths, far below the noise of held-out errors; the refit uses `tol`
+_PATH_TOL = 2e-4
 
 
 class QuadraticNetworkRegressorCV(QuadraticNetworkEstimator):
@@ -87,7 +93,7 @@ class QuadraticNetworkRegressorCV(QuadraticNetworkEstimator):
         The paths, one row per bias scale, decreasing.
     mse_path_ : Array
         Mean squared errors on the held-out samples in the units of y: bias scales x weight decays x
-        folds.
+        folds. A path ends three decays after its least mean error; NaN from there on.
     best_index_ : tuple[int, int]
         (bias scale, weight decay) of the chosen pair.
     networks_ : list[ShallowNetwork]
@@ -182,9 +188,9 @@ class QuadraticNetworkRegressorCV(QuadraticNetworkEstimator):
         self.weight_decays_ = np.stack([self._path(data) for data in whole])
         splitter: Any = check_cv(self.cv)
         folds = list(splitter.split(raw_X, raw_y))
-        self.mse_path_ = np.stack([self._held_out(raw_X, raw_y, *fold) for fold in folds], axis=-1)
+        self.mse_path_ = self._held_out(raw_X, raw_y, folds)
         means = self.mse_path_.mean(axis=-1)
-        i, j = np.unravel_index(int(np.argmin(means)), means.shape)
+        i, j = np.unravel_index(int(np.nanargmin(means)), means.shape)
         self.best_index_ = (int(i), int(j))
         self.bias_scale_ = float(self.bias_scales_[i])
         self.weight_decay_ = float(self.weight_decays_[i, j])
@@ -217,33 +223,50 @@ class QuadraticNetworkRegressorCV(QuadraticNetworkEstimator):
         found = [default_decays(part.X, part.y, **options) for part in targets if part.y.any()]
         return np.array(max(found, key=lambda decays: decays[0], default=[1.0]))
 
-    def _held_out(
-        self, X: Array, y: Array, train: NDArray[np.intp], test: NDArray[np.intp]
-    ) -> Array:
-        """Mean squared error on the samples `test`, averaged over the targets: bias scales x weight
-        decays.
+    def _held_out(self, X: Array, y: Array, folds: Sequence[tuple[Indices, Indices]]) -> Array:
+        """Mean squared errors on held-out samples, averaged over the targets: bias scales x weight
+        decays x folds; NaN where a path was left.
         """
-        labels = y[test].reshape(len(test), -1)
-        errors = np.zeros_like(self.weight_decays_)
-        for row, scale, decays in zip(errors, self.bias_scales_, self.weight_decays_, strict=True):
-            data = self._dataset(X[train], y[train], scale)
-            for j in range(data.n_targets):
-                row += (
-                    self._path_errors(data.for_target(j), decays, X[test], labels[:, j])
-                    / data.n_targets
-                )
-        return errors
-
-    def _path_errors(self, data: Dataset, decays: Array, X: Array, labels: Array) -> Array:
-        stored = data.preprocessing.transform(X)
-        tol = max(float(self.tol), _PATH_TOL)
-        path = decay_path(
-            data.X, data.y, decays.tolist(), signs=self.signs, width=self._neurons, tol=tol
-        )
-        outputs = [
-            data.preprocessing.restore(quadratic_forms(stored, solution.M)) for solution in path
+        parts = [
+            self._fold_parts(X, y, train, test, number)
+            for number, (train, test) in enumerate(folds)
         ]
-        return np.array([float(np.mean((output - labels) ** 2)) for output in outputs])
+        size = parts[0][0].train.X.shape[1]
+        is_small = self._neurons is None and size * (size + 1) // 2 <= MOST_MOMENTS
+        tol = max(float(self.tol), _PATH_TOL)
+        road = moment_errors if is_small else row_errors
+        found = road(
+            [part for own in parts for part in own],
+            self.weight_decays_,
+            self._weights(size),
+            PathOptions(self.signs, self._neurons, tol),
+        )
+        return found
+
+    def _fold_parts(
+        self, X: Array, y: Array, train: Indices, test: Indices, number: int
+    ) -> list[FoldPart]:
+        """One part per target, preprocessed on the training rows."""
+        data = self._dataset(X[train], y[train], 1.0)
+        labels = y[test].reshape(len(test), -1)
+        targets = [data.for_target(j) for j in range(data.n_targets)]
+        return [
+            FoldPart(
+                Rows(own.X, own.y),
+                Rows(steps.transform(X[test]), steps.transform_y(labels[:, j])),
+                steps.y_scale**2 / len(targets),
+                number,
+            )
+            for j, own in enumerate(targets)
+            for steps in (own.preprocessing,)
+        ]
+
+    def _weights(self, size: int) -> Array:
+        """Of each bias scale, the factors of the columns: the constant feature keeps its 1."""
+        factors = np.repeat(1.0 / self.bias_scales_[:, None], size, axis=1)
+        if self.bias:
+            factors[:, -1] = 1.0
+        return factors
 
 
 def _positive_list(name: str, values: Any) -> Array:

@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from globalmin._types import Array, ArrayLike
 from globalmin.activations import Activation, get_activation
+from globalmin.data.sparse import is_sparse
 from globalmin.data.validation import frozen
 from globalmin.errors import DataError
 
@@ -108,7 +109,7 @@ class RegularizedNetwork:
 
     def _hidden(self, X: ArrayLike) -> Array:
         """The numbers W_l . x + bias_l, rows x neurons."""
-        rows = np.asarray(X, dtype=np.float64)
+        rows: Any = X if is_sparse(X) else np.asarray(X, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != self.n_features:
             raise DataError(
                 f"X has shape {rows.shape}; give rows of {self.n_features} numbers each"

@@ -15,6 +15,7 @@ import numpy as np
 
 from globalmin._options import one_of
 from globalmin._types import Array, ArrayLike
+from globalmin.data.sparse import as_sparse_rows, is_sparse
 from globalmin.data.validation import as_matrix, frozen
 from globalmin.errors import DataError
 from globalmin.losses import Loss, get_loss
@@ -99,7 +100,7 @@ class RegularizedProblem:
     Parameters
     ----------
     X : Array
-        n x d rows, without a constant column.
+        n x d rows, without a constant column; of scipy.sparse too for networks of squares.
     y : Array
         n labels that the loss accepts; for "softmax" class numbers 0, 1, 2, ...; for "squared" also
         n x c labels, c outputs that share their neurons.
@@ -141,11 +142,12 @@ class RegularizedProblem:
         ) -> None: ...
 
     def __post_init__(self) -> None:
-        X = as_matrix(self.X, "X")
-        object.__setattr__(self, "X", frozen(X))
-        self._set_labels(len(X))
+        X = self._rows()
+        n = X.shape[0]
+        object.__setattr__(self, "X", X)
+        self._set_labels(n)
         if self.sample_weight is not None:
-            weight = _column(self.sample_weight, "sample_weight", len(X))
+            weight = _column(self.sample_weight, "sample_weight", n)
             if not ((weight >= 0).all() and weight.any()):
                 raise DataError("sample_weight must be at least 0, and positive for some row")
             object.__setattr__(self, "sample_weight", frozen(weight))
@@ -175,6 +177,12 @@ class RegularizedProblem:
     def outputs(self) -> int:
         """The number of outputs: 1, the number of classes of a softmax, or of labels in a row."""
         return self.loss.outputs if isinstance(self.loss, SeveralOutputs) else 1
+
+    def _rows(self) -> Array:
+        """X checked and read-only; sparse rows stay sparse."""
+        if self.penalty.neurons == "quadratic" and is_sparse(self.X):
+            return as_sparse_rows(self.X)
+        return frozen(as_matrix(self.X, "X"))
 
     @property
     def weights(self) -> Array:

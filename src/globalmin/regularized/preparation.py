@@ -14,6 +14,7 @@ import numpy as np
 from globalmin._options import Scaling
 from globalmin._types import Array, Indices
 from globalmin.data.preprocessing import Preprocessing
+from globalmin.data.sparse import divided_columns, is_sparse, largest_entries
 from globalmin.losses import Loss
 from globalmin.regularized.objective import Groups, HiddenBias, Penalty, RegularizedProblem
 from globalmin.regularized.train import decay_path, largest_decay
@@ -34,12 +35,17 @@ class Settings:
     monotone: tuple[int, ...] | None = None
 
     def preprocessing(self, X: Array, y: Array, weight: Array | None) -> Preprocessing:
-        """Columns, and real labels, to mean 0 and variance 1 in the weights of the rows."""
-        d = X.shape[1]
+        """Columns, and real labels, to mean 0 and variance 1 in the weights of the rows; columns of
+        sparse rows to the largest absolute value 1, which keeps zeros.
+        """
+        n, d = X.shape
         if self.scaling != "standardize":
             return Preprocessing(self.scaling, False, np.zeros(d), np.ones(d))
-        used = np.ones(len(X)) if weight is None else weight
-        shift, scale = weighted_statistics(X, used)
+        used = np.ones(n) if weight is None else weight
+        if is_sparse(X):
+            shift, scale = np.zeros(d), largest_entries(X[used > 0])
+        else:
+            shift, scale = weighted_statistics(X, used)
         y_shift, y_scale = np.zeros(1), np.ones(1)
         if self.loss.labels == "real":
             y_shift, y_scale = weighted_statistics(y[:, None], used)
@@ -61,6 +67,11 @@ class Settings:
             sample_weight=weight,
             monotone=self.monotone,
         )
+
+
+def stored_rows(X: Any, steps: Preprocessing) -> Any:
+    """The rows after preprocessing; sparse ones, which are not shifted, stay sparse."""
+    return divided_columns(X, steps.x_scale) if is_sparse(X) else steps.transform(X)
 
 
 def weighted_statistics(X: Array, weight: Array) -> tuple[Array, Array]:

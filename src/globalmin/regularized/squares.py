@@ -6,13 +6,14 @@ matrices, $f = c_0 + z^TAz$ with $z = (x, \tau)$ and the penalty $a\|A\|_*$, $a 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, get_args
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 
 from globalmin._options import Heads, one_of
 from globalmin._types import Array, ArrayLike
 from globalmin.activations import Activation, get_activation
+from globalmin.data.sparse import is_sparse
 from globalmin.errors import DataError
 from globalmin.regularized.network import RegularizedNetwork
 from globalmin.regularized.objective import Penalty, RegularizedProblem, require_positive
@@ -118,13 +119,32 @@ def rows_with_bias(problem: RegularizedProblem) -> Array:
     """The rows z_i: those of X, with the entry tau if biases are penalized."""
     if problem.penalty.hidden_bias == "none":
         return problem.X
-    return np.column_stack([problem.X, np.full(len(problem.X), problem.penalty.tau)])
+    constant = np.full((problem.X.shape[0], 1), problem.penalty.tau)
+    if not is_sparse(problem.X):
+        return np.hstack([problem.X, constant])
+    from scipy.sparse import csr_array, hstack
+
+    rows: Any = hstack([problem.X, csr_array(constant)], format="csr")
+    return rows
 
 
-def network_of_matrix(A: Array, intercept: float, problem: RegularizedProblem) -> SquaresNetwork:
-    """The network of least penalty with f = intercept + z^T A z: one neuron per eigenvalue."""
+def factored_spectrum(rows: Array, signs: Array) -> tuple[Array, Array]:
+    """Eigenvalues and eigenvectors of the sum of s_l a_l a_l^T; with fewer rows than columns those
+    of the span of the rows only, which are all that are not zero.
+    """
+    k, p = rows.shape
+    if k >= p:
+        return np.linalg.eigh((rows * signs[:, None]).T @ rows)
+    basis, upper = np.linalg.qr(rows.T)
+    eigenvalues, turned = np.linalg.eigh((upper * signs) @ upper.T)
+    return eigenvalues, basis @ turned
+
+
+def network_of_spectrum(
+    eigenvalues: Array, vectors: Array, intercept: float, problem: RegularizedProblem
+) -> SquaresNetwork:
+    """The network of least penalty with f = intercept + z^T A z: one neuron per eigenvalue of A."""
     penalty = squares_penalty(problem)
-    eigenvalues, vectors = np.linalg.eigh(A)
     kept = np.abs(eigenvalues) > _RANK * np.abs(eigenvalues).max(initial=0.0)
     if penalty.heads == "nonnegative":
         kept &= eigenvalues > 0
@@ -136,9 +156,11 @@ def network_of_matrix(A: Array, intercept: float, problem: RegularizedProblem) -
     return SquaresNetwork(W[:, :-1], penalty.tau * W[:, -1], v, intercept)
 
 
-def matrix_of_network(network: RegularizedNetwork, penalty: Penalty) -> Array:
-    """The matrix A of a network, of order d, or d + 1 with penalized biases."""
+def rows_of_network(network: RegularizedNetwork, penalty: Penalty) -> tuple[Array, Array]:
+    """Rows a_l and signs s_l with A the sum of s_l a_l a_l^T, of d columns, or d + 1 with penalized
+    biases.
+    """
     W = network.W
     if penalty.hidden_bias == "penalized":
         W = np.column_stack([W, network.bias / penalty.tau])
-    return (W * network.v[:, None]).T @ W
+    return np.sqrt(np.abs(network.v))[:, None] * W, np.sign(network.v)

@@ -4,15 +4,15 @@ the penalty $a\sum_l\|a_l\|^2$, by Newton steps in a trust region with products 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from globalmin._types import Array
 from globalmin.regularized.objective import RegularizedProblem
-from globalmin.regularized.squares import squares_penalty
+from globalmin.regularized.squares import factored_spectrum, squares_penalty
 
 _MAX_SHARP = 6
 _MAX_STEPS = 150  # Newton steps between two rounds of new neurons
@@ -20,30 +20,34 @@ _MAX_STEPS = 150  # Newton steps between two rounds of new neurons
 
 @dataclass(frozen=True, eq=False)
 class SquaresFactors:
-    """Rows a_l, signs s_l and the intercept; the matrix is the sum of s_l a_l a_l^T."""
+    """Rows a_l, signs s_l and the intercept; the matrix A is the sum of s_l a_l a_l^T."""
 
     rows: Array
     signs: Array
     intercept: float
 
-    @classmethod
-    def of_matrix(cls, A: Array, intercept: float, drop: float = 0.0) -> SquaresFactors:
-        """One row per eigenvalue, those up to `drop` times the largest left out: the factors of
-        least penalty.
+    def merged(self, drop: float = 0.0) -> SquaresFactors:
+        """The same matrix with one row per eigenvalue, those up to `drop` times the largest left
+        out: the factors of least penalty.
         """
-        eigenvalues, vectors = np.linalg.eigh(A)
+        eigenvalues, vectors = factored_spectrum(self.rows, self.signs)
         kept = np.abs(eigenvalues) > drop * np.abs(eigenvalues).max(initial=0.0)
         rows = np.sqrt(np.abs(eigenvalues[kept]))[:, None] * vectors.T[kept]
-        return cls(rows, np.sign(eigenvalues[kept]), intercept)
-
-    @property
-    def matrix(self) -> Array:
-        """The symmetric matrix."""
-        return (self.rows * self.signs[:, None]).T @ self.rows
+        return SquaresFactors(rows, np.sign(eigenvalues[kept]), self.intercept)
 
     def outputs(self, Z: Array) -> Array:
         """The outputs at the rows z_i."""
         return np.square(Z @ self.rows.T) @ self.signs + self.intercept
+
+
+class _State(NamedTuple):
+    """Rows, hidden values, outputs, and the weighted first and second derivatives of the loss."""
+
+    rows: Array
+    hidden: Array
+    f: Array
+    u: Array
+    curvature: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,9 +55,10 @@ class FactoredObjective:
     """The objective as a function of one vector: all rows, then the intercept if it is free."""
 
     problem: RegularizedProblem
-    Z: Array
+    Z: Any  # dense or sparse rows
     signs: Array
     fixed: float
+    _last: list[tuple[Array, _State]] = field(default_factory=list, repr=False)
 
     @property
     def _is_free(self) -> bool:
@@ -68,36 +73,43 @@ class FactoredObjective:
         k, p = len(self.signs), self.Z.shape[1]
         return x[: k * p].reshape(k, p), float(x[-1]) if self._is_free else self.fixed
 
+    def _state(self, x: Array) -> _State:
+        """What value, gradient and the products at one point share: the last point is kept."""
+        if self._last and np.array_equal(self._last[0][0], x):
+            return self._last[0][1]
+        rows, c = self.unpack(x)
+        hidden = self.Z @ rows.T
+        f = np.square(hidden) @ self.signs + c
+        weight, loss, y = self.problem.weights, self.problem.loss, self.problem.y
+        u, curvature = weight * loss.derivative(f, y), weight * loss.second(f, y)
+        found = _State(rows, hidden, f, u, curvature)
+        self._last[:] = [(x.copy(), found)]
+        return found
+
     def value(self, x: Array) -> float:
         """The objective; infinity where the loss overflows."""
-        rows, c = self.unpack(x)
-        f = np.square(self.Z @ rows.T) @ self.signs + c
+        at = self._state(x)
         used = self.problem.weights > 0
-        losses = self.problem.loss.value(f[used], self.problem.y[used])
-        penalty = squares_penalty(self.problem).threshold * float(np.sum(np.square(rows)))
+        losses = self.problem.loss.value(at.f[used], self.problem.y[used])
+        penalty = squares_penalty(self.problem).threshold * float(np.sum(np.square(at.rows)))
         return float(self.problem.weights[used] @ losses) + penalty
 
     def gradient(self, x: Array) -> Array:
         """Its gradient."""
-        rows, c = self.unpack(x)
-        hidden = self.Z @ rows.T
-        f = np.square(hidden) @ self.signs + c
-        u = self.problem.weights * self.problem.loss.derivative(f, self.problem.y)
+        at = self._state(x)
         a = squares_penalty(self.problem).threshold
-        inner = 2.0 * self.signs[:, None] * ((hidden * u[:, None]).T @ self.Z)
-        return self.pack(inner + 2.0 * a * rows, float(u.sum()))
+        inner = 2.0 * self.signs[:, None] * ((at.hidden * at.u[:, None]).T @ self.Z)
+        return self.pack(inner + 2.0 * a * at.rows, float(at.u.sum()))
 
     def hessian_times(self, x: Array, direction: Array) -> Array:
         """The Hessian at x times a direction."""
-        rows, c = self.unpack(x)
+        at = self._state(x)
         turned, shift = self.unpack(direction)
-        hidden, moved = self.Z @ rows.T, self.Z @ turned.T
-        f = np.square(hidden) @ self.signs + c
-        weight, loss, y = self.problem.weights, self.problem.loss, self.problem.y
-        change = 2.0 * (hidden * moved) @ self.signs + shift * self._is_free
-        u, du = weight * loss.derivative(f, y), weight * loss.second(f, y) * change
+        moved = self.Z @ turned.T
+        change = 2.0 * (at.hidden * moved) @ self.signs + shift * self._is_free
+        du = at.curvature * change
         a = squares_penalty(self.problem).threshold
-        inner = (hidden * du[:, None] + moved * u[:, None]).T @ self.Z
+        inner = (at.hidden * du[:, None] + moved * at.u[:, None]).T @ self.Z
         return self.pack(2.0 * self.signs[:, None] * inner + 2.0 * a * turned, float(du.sum()))
 
 

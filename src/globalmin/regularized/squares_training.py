@@ -15,19 +15,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from globalmin._types import Array
-from globalmin.linalg.symmetric import moment_matrix, quadratic_forms
 from globalmin.losses import Loss
 from globalmin.regularized.dual import centered, floor_of, saturated, scaled
 from globalmin.regularized.objective import RegularizedProblem, objective
 from globalmin.regularized.squares import (
     SquaresNetwork,
     SquaresPenalty,
-    matrix_of_network,
-    network_of_matrix,
+    factored_spectrum,
+    network_of_spectrum,
+    rows_of_network,
     rows_with_bias,
     squares_penalty,
 )
 from globalmin.regularized.squares_descent import SquaresFactors, descend
+from globalmin.regularized.squares_spectrum import outermost, spectrum_ends
 
 _ENVELOPES = tuple(
     10.0 ** (-k / 2) for k in range(2, 16)
@@ -37,6 +38,9 @@ _MERGED = 1e-12  # of the largest eigenvalue: smaller neurons are dropped betwee
 _NEGLIGIBLE = 1e-14  # of the objective: neurons that cost less are left out
 _POLISH = 1e-5  # of the gap: what the gradient of the result may cost
 _INWARD = 1.0 - 2.0**-30  # makes room for the rounding of a sum
+# of the largest excess: weaker eigenvectors are no new neurons. Of many columns they wait, and
+# mostly vanish meanwhile; if the gap does not fall without them, they are taken too.
+_WEAK, _STRONG, _MANY = 1e-3, 0.3, 200
 _STALLED = 4  # rounds in a row without a smaller gap end training
 
 
@@ -162,8 +166,7 @@ def _best_constant(problem: RegularizedProblem, near: float) -> float:
 
 def height(Z: Array, u: Array, penalty: SquaresPenalty) -> float:
     """The least a with aI + Z(u) >= 0 and, for heads of both signs, aI - Z(u) >= 0, in floats."""
-    spectrum = np.linalg.eigvalsh(moment_matrix(Z, u))
-    low, high = float(spectrum[0]), float(spectrum[-1])
+    low, high = spectrum_ends(Z, u)
     return max(-low, high if penalty.heads == "any" else 0.0, 0.0)
 
 
@@ -200,7 +203,8 @@ def _first(problem: RegularizedProblem) -> SquaresFactors:
 
 
 def _factors_of(network: SquaresNetwork, penalty: SquaresPenalty) -> SquaresFactors:
-    found = SquaresFactors.of_matrix(matrix_of_network(network, penalty), network.intercept)
+    rows, signs = rows_of_network(network, penalty)
+    found = SquaresFactors(rows, signs, network.intercept).merged()
     kept = (found.signs > 0) | (penalty.heads == "any")
     return SquaresFactors(found.rows[kept], found.signs[kept], found.intercept)
 
@@ -231,10 +235,11 @@ def _solve(
         if distance <= gap * (value - low) or stalled >= _STALLED:
             # Newton's steps are quick here: the fitted values get more digits than the gap needs
             return descend(problem, Z, best, _POLISH * gap * (value - low)), count
-        factors = _with_new(problem, Z, factors, f)
+        weakest = _WEAK if stalled or Z.shape[1] < _MANY else _STRONG
+        factors = _with_new(problem, Z, factors, f, weakest)
         goal = 0.01 * min(distance, max(gap * (value - low), 1e-3 * distance))
         factors = descend(problem, Z, factors, goal)
-        factors = SquaresFactors.of_matrix(factors.matrix, factors.intercept, _MERGED)
+        factors = factors.merged(_MERGED)
     return factors, max_iter
 
 
@@ -246,27 +251,27 @@ def _value(problem: RegularizedProblem, f: Array, factors: SquaresFactors) -> fl
 
 
 def _with_new(
-    problem: RegularizedProblem, Z: Array, factors: SquaresFactors, f: Array
+    problem: RegularizedProblem, Z: Array, factors: SquaresFactors, f: Array, weakest: float
 ) -> SquaresFactors:
     """A step along the eigenvectors of Z(u) beyond the threshold, as long as the convex objective
     falls; the same factors where there is none.
     """
     penalty, loss, weight = squares_penalty(problem), problem.loss, problem.weights
     u = weight * loss.derivative(f, problem.y)
-    spectrum, vectors = np.linalg.eigh(moment_matrix(Z, u))
+    spectrum, vectors = outermost(Z, u)
     excess = np.maximum(np.abs(spectrum) - penalty.threshold, 0.0)
     if penalty.heads == "nonnegative":
         excess = np.where(spectrum < 0, excess, 0.0)
     if not excess.any():
         return factors
-    excess = np.where(excess > 1e-3 * excess.max(), excess, 0.0)
+    excess = np.where(excess > weakest * excess.max(), excess, 0.0)
     signs = -np.sign(spectrum)
-    change = quadratic_forms(Z, (vectors * (signs * excess)) @ vectors.T)
+    kept = excess > 0
+    change = np.square(Z @ vectors[:, kept]) @ (signs * excess)[kept]
     slope = float(excess @ excess)
     curvature = float((weight * loss.second(f, problem.y)) @ np.square(change))
     step = slope / curvature if curvature > 0 else 1.0 / max(float(np.abs(change).max()), 1e-300)
     used, here = weight > 0, _value(problem, f, factors)
-    kept = excess > 0
     for _ in range(60):
         rows = np.sqrt(step * excess[kept])[:, None] * vectors.T[kept]
         wider = SquaresFactors(
@@ -292,10 +297,8 @@ def _run(
     a, scale = squares_penalty(problem).threshold, _value(stage, factors.outputs(Z), factors)
     costs = a * np.sum(np.square(factors.rows), axis=1)
     kept = costs > _NEGLIGIBLE * max(scale - saturated(stage), 0.0)
-    network = network_of_matrix(
-        SquaresFactors(factors.rows[kept], factors.signs[kept], 0.0).matrix,
-        factors.intercept,
-        problem,
+    network = network_of_spectrum(
+        *factored_spectrum(factors.rows[kept], factors.signs[kept]), factors.intercept, problem
     )
     _, u = feasible(stage, Z, network.predict(problem.X))
     return SquaresRun(problem, network, u, floor_of(problem, u), rounds)

@@ -19,7 +19,7 @@ from globalmin_check.claims.dual_bound import (
     require_values,
 )
 from globalmin_check.claims.dual_constraints import group_rows, read_constraint, require_groups
-from globalmin_check.claims.dual_quadratic import read_factors, require_squares
+from globalmin_check.claims.dual_quadratic import read_factors, require_squares, sparse_sums
 from globalmin_check.claims.dual_spectral import (
     Slopes,
     read_slopes,
@@ -64,10 +64,13 @@ class DualGap:
 
 @dataclass(frozen=True)
 class Objects:
-    """What the exact checks built; the rows are those of a spectral or quadratic constraint."""
+    """What the exact checks built; the rows are those of a spectral or quadratic constraint, the
+    sums those of a quadratic one with mostly zeros.
+    """
 
     found: Certified | Several
     rows: tuple[list[list[int]], int]
+    sums: list[list[int]]
 
 
 def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> DualGap:
@@ -98,18 +101,18 @@ def exact(claim: DualGap, problem: Problem, checks: ExactChecks) -> Objects:
     net = cast(Regularized, problem)
     form = net.form
     if form.outputs > 1:
-        return Objects(require_several(net, claim.bounds, checks), ([], 1))
+        return Objects(require_several(net, claim.bounds, checks), ([], 1), [])
     found = require_bound(net, claim.bounds, checks, "Y")
     if claim.constraint in ("columns", "cones"):
         number = "Y7" if claim.constraint == "columns" else "Y8"
         require_groups(form, found, form.b, checks, number)
-        return Objects(found, ([], 1))
+        return Objects(found, ([], 1), [])
     group = next(form.maximal())
     checks.charge(2 * len(found.u.values) * (len(group) + 8))
     rows = group_rows(form, found.columns, group)
     if claim.slopes is not None:
         require_slopes(claim.slopes, rows, found.u, checks)
-    return Objects(found, rows)
+    return Objects(found, rows, sparse_sums(rows, found.u, checks) if claim.factors else [])
 
 
 def check(claim: DualGap, problem: Problem, objects: Objects, checks: Checks) -> Numbers:
@@ -123,7 +126,7 @@ def check(claim: DualGap, problem: Problem, objects: Objects, checks: Checks) ->
     if claim.slopes is not None:
         require_matrices(claim.slopes, objects.rows, found.u, net.form.b, checks)
     if claim.constraint == "quadratic":
-        require_squares(claim.factors, objects.rows, found.u, net.form, checks)
+        require_squares(claim.factors, objects.rows, found.u, net.form, checks, sums=objects.sums)
     return _numbers(claim, net, objective, bound)
 
 

@@ -45,7 +45,10 @@ def outputs(problem: Regularized, columns: list[Scaled], checks: ExactChecks) ->
     start = 0.0 if problem.intercept is None else problem.intercept.values[0]
     c0 = scaled([start])
     unit = lcm(c0.unit, *(s[1] for s in slopes), *(neuron.unit for neuron in neurons))
-    checks.charge(n * (sum(len(neuron.terms) + 3 for neuron in neurons) + len(slopes)))
+    places = [column.places for column in columns]
+    sizes = [n if own is None else len(own) for own in places]
+    terms = sum(3 * n + sum(sizes[j] for _, j in neuron.terms) for neuron in neurons)
+    checks.charge(terms + n * len(slopes))
     checks.charge_memory(n * (2 + unit.bit_length() // 256))
     f = [c0.values[0] * (unit // c0.unit)] * n
     for weight, own, j in slopes:
@@ -55,12 +58,21 @@ def outputs(problem: Regularized, columns: list[Scaled], checks: ExactChecks) ->
         factor = neuron.v * (unit // neuron.unit)
         z = [neuron.bias] * n
         for weight, j in neuron.terms:
-            z = [t + weight * x for t, x in zip(z, columns[j].values, strict=True)]
+            z = _added(z, weight, columns[j].values, places[j])
         if form.neurons == "relu":
             f = [value + factor * t if t > 0 else value for value, t in zip(f, z, strict=True)]
         else:
             f = [value + factor * t * t for value, t in zip(f, z, strict=True)]
     return Scaled(f, unit)
+
+
+def _added(z: list[int], weight: int, x: list[int], places: list[int] | None) -> list[int]:
+    """The numbers z + weight x, computed only where x is not zero if its places are given."""
+    if places is None:
+        return [t + weight * value for t, value in zip(z, x, strict=True)]
+    for i in places:
+        z[i] += weight * x[i]
+    return z
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
+from itertools import compress, count
 
 
 @dataclass(frozen=True)
@@ -18,6 +20,12 @@ class Scaled:
     def bits(self) -> int:
         """The length of the longest integer."""
         return max(self.unit, *map(abs, self.values)).bit_length()
+
+    @cached_property
+    def places(self) -> list[int] | None:
+        """Where the numbers are not zero; None unless at most an eighth of them are."""
+        found = list(compress(count(), self.values))
+        return found if 8 * len(found) <= len(self.values) else None
 
     def total(self) -> Fraction:
         """The sum."""

@@ -12,11 +12,11 @@ import numpy as np
 from globalmin._types import Array
 from globalmin.errors import CannotCertify
 from globalmin.linalg.positive_definite import inverse_factor
-from globalmin.linalg.symmetric import moment_matrix
 from globalmin.proving.claim import Tensor
 from globalmin.regularized.objective import RegularizedProblem
 from globalmin.regularized.repair import exact_dual
 from globalmin.regularized.squares import rows_with_bias, squares_penalty
+from globalmin.regularized.squares_spectrum import dual_matrix
 from globalmin.regularized.squares_training import height
 
 # of a: room between the eigenvalues of Z and a, tried in this order
@@ -53,9 +53,9 @@ def squares_witness(problem: RegularizedProblem, u: Array) -> SquaresWitness:
 
 def _factors(Z: Array, u: Array, a: float, *, is_two_sided: bool) -> dict[str, Tensor] | None:
     """The factors for both signs, None where doubles do not suffice."""
-    moment = moment_matrix(Z, u)
+    moment = dual_matrix(Z, u)
     # rounding of Z(u) in floats, in the Frobenius norm, as if every term had its own
-    noise = float(np.finfo(np.float64).eps) * float(np.abs(u) @ np.square(Z).sum(axis=1))
+    noise = float(np.finfo(np.float64).eps) * float(np.abs(u) @ (Z * Z).sum(axis=1))
     tensors: dict[str, Tensor] = {}
     for name, sign in (("C_lower", 1.0), ("C_upper", -1.0))[: 1 + is_two_sided]:
         matrix = a * np.eye(len(moment)) + sign * moment

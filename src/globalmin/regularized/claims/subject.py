@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from globalmin.data.sparse import as_dense
 from globalmin.errors import DataError
 from globalmin.proving.certificate import SealedCertificate
 from globalmin.proving.claim import Claim, ClaimRecord, Json, Question, Subject, Tensor, rational
@@ -39,7 +40,8 @@ class RegularizedCertificate(SealedCertificate):
 
     def _tensors(self) -> Mapping[str, Tensor]:
         problem, penalty = self.problem, self.problem.penalty
-        tensors = {"X": problem.X, "y": problem.y, **stored_weights(self.network, penalty)}
+        tensors: dict[str, Tensor] = {"X": as_dense(problem.X), "y": problem.y}
+        tensors |= stored_weights(self.network, penalty)
         if problem.sample_weight is not None:
             tensors["om"] = problem.sample_weight
         return tensors
