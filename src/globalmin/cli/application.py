@@ -14,6 +14,7 @@ from globalmin.cli import (
     certify,
     classify,
     doctor,
+    explore,
     fit,
     gap,
     inspect,
@@ -89,6 +90,7 @@ for _command in (
     theorem.theorem,
     reproduce.reproduce,
     report.report,
+    explore.explore,
     theorem.cite,
     doctor.doctor,
 ):
