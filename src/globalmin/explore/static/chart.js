@@ -90,12 +90,12 @@ function save(name, bytes, type = "application/octet-stream") {
 function frame(plot, spec) {
   const width = Math.max(plot.clientWidth, 240);
   const height = spec.height ?? Math.min(300, Math.max(210, 0.56 * width));
-  const [left, right, top, bottom] = [56, 10, 10, 42];
+  const [left, right, top, bottom] = [62, 12, 10, 42];
   const x = scaleOf(spec.xRange, [left, width - right], spec.logX);
   const y = scaleOf(spec.yRange, [height - bottom, top], spec.logY);
   const svg = shape("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": spec.label });
   for (const t of spec.logY ? decadeTicks(...spec.yRange) : spec.yTicks ?? roundTicks(...spec.yRange)) {
-    svg.append(shape("line", { class: "grid", x1: left, x2: width - right, y1: y(t), y2: y(t) }));
+    if (!spec.grid) svg.append(shape("line", { class: "grid", x1: left, x2: width - right, y1: y(t), y2: y(t) }));
     const isPower = Math.abs(Math.log10(t) % 1) < 1e-9 && (t < 0.01 || t > 100);
     const text = spec.logY && isPower ? powerOfTen(Math.round(Math.log10(t))) : spec.yText?.(t) ?? shown(t);
     svg.append(shape("text", { x: left - 6, y: y(t) + 4, "text-anchor": "end" }, text));
@@ -167,6 +167,9 @@ function lineChart(figure, spec) {
     svg.append(shape("line", { x1: x(at), x2: x(at), y1: drawn.top, y2: drawn.height - drawn.bottom, stroke: `var(--${color})`, "stroke-width": 1.5, "stroke-dasharray": "5 3" }));
     const isLate = x(at) > 0.6 * drawn.width;
     svg.append(shape("text", { class: "strong", x: x(at) + (isLate ? -6 : 6), y: drawn.top + 12, "text-anchor": isLate ? "end" : "start" }, text));
+  }
+  if (spec.nothing && !inside.some(([, value]) => Number.isFinite(value))) {
+    svg.append(shape("text", { x: (drawn.left + drawn.width) / 2, y: drawn.top + 24, "text-anchor": "middle" }, spec.nothing));
   }
   const many = spec.series.filter((one) => one.name).length > 1;
   plot.replaceChildren(...(many ? [legendOf(spec.series)] : []), svg);

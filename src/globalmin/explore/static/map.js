@@ -70,20 +70,24 @@ function heatMap(figure, spec) {
   const canvas = document.createElement("canvas");
   canvas.style.left = `${drawn.left}px`;
   canvas.style.top = `${drawn.top}px`;
-  canvas.style.width = `${drawn.width - drawn.left - drawn.right}px`;
-  canvas.style.height = `${drawn.height - drawn.top - drawn.bottom}px`;
   svg.style.position = "relative";
   for (const line of spec.lines ?? []) {
     svg.append(shape("line", { x1: drawn.left, x2: drawn.width - drawn.right, y1: y(line.y), y2: y(line.y), stroke: "#ffffff", "stroke-width": 1.4, "stroke-dasharray": "6 4" }));
-    svg.append(haloText(drawn.left + 6, y(line.y) - 6, line.text, "start"));
+    svg.append(haloText(drawn.left + 6, y(line.y) + 17, line.text, "start"));
   }
+  canvas.style.width = `${drawn.width - drawn.left - drawn.right}px`;
+  canvas.style.height = `${drawn.height - drawn.top - drawn.bottom}px`;
+  const clip = `clip-${figure.id}`;
+  const [w, h] = [drawn.width - drawn.left - drawn.right, drawn.height - drawn.top - drawn.bottom];
+  svg.append(shape("clipPath", { id: clip }, shape("rect", { x: drawn.left, y: drawn.top, width: w, height: h })));
   for (const path of spec.paths ?? []) {
     const d = path.points.map(([a, b], i) => `${i ? "L" : "M"}${x(a).toFixed(1)} ${y(b).toFixed(1)}`).join("");
     if (!d) continue;
-    svg.append(shape("path", { d, fill: "none", stroke: "#ffffff", "stroke-width": 5, "stroke-opacity": 0.85, "stroke-linejoin": "round" }));
-    svg.append(shape("path", { d, fill: "none", stroke: path.color ?? "#d9480f", "stroke-width": 2.4, "stroke-linejoin": "round" }));
+    svg.append(shape("path", { d, fill: "none", "clip-path": `url(#${clip})`, stroke: "#ffffff", "stroke-width": 5, "stroke-opacity": 0.85, "stroke-linejoin": "round" }));
+    svg.append(shape("path", { d, fill: "none", "clip-path": `url(#${clip})`, stroke: path.color ?? "#d9480f", "stroke-width": 2.4, "stroke-linejoin": "round" }));
   }
-  for (const dot of spec.dots ?? []) {
+  const isInside = ({ x: a, y: b }) => a >= spec.xRange[0] && a <= spec.xRange[1] && b >= spec.yRange[0] && b <= spec.yRange[1];
+  for (const dot of (spec.dots ?? []).filter(isInside)) {
     svg.append(shape("circle", { cx: x(dot.x), cy: y(dot.y), r: dot.size ?? 6, fill: dot.color ?? "#ffffff", stroke: dot.edge ?? "#10151b", "stroke-width": 1.4 }));
     if (dot.text) {
       const isRight = x(dot.x) > 0.62 * drawn.width;

@@ -37,7 +37,7 @@ function drawCurves(session) {
   });
   lineChart(byId("fig-ratio"), {
     label: `The ratio 2 Lip e/a by step, now ${shown(session.seen.newton)}`, logY: true, xRange, marks,
-    xLabel: "step", yLabel: "ratio", levels: [{ y: 1, text: "below 1: the inequality holds", color: "green" }],
+    xLabel: "step", yLabel: "ratio", levels: [{ y: 1, text: "below 1: the inequality holds", color: "green" }], nothing: "no value: J Jᵀ is singular in floats",
     series: [{ name: "zero loss nearby", color: "blue", points: points("newton") }, { name: "descent converges from here", color: "orange", points: points("descent") }],
   });
   const columns = ["step", "loss", "2 Lip e/a", "2 Lip |r|/a^2", "smallest eigenvalue", "relative gradient"];
@@ -127,9 +127,9 @@ function drawSlice(session) {
     caption.textContent = "Train first: the slice goes through the start and the weights that training reached.";
     return;
   }
-  const { grid, places, xRange, yRange, isSaddle } = found;
+  const { grid, places, xRange, yRange, isSaddle, range } = found;
   heatMap(byId("fig-slice"), {
-    label: "Loss on a plane through the path of training", grid, xRange, yRange, log: true, least: 1e-3 * Math.min(...grid.values.filter((z) => z > 0)) || 1e-9,
+    label: "Loss on a plane through the path of training", grid, xRange, yRange, range, log: !isSaddle, least: 1e-3 * Math.min(...grid.values.filter((z) => z > 0)) || 1e-9,
     xLabel: isSaddle ? "along the way down" : "from the start to the last weights (distance)", yLabel: "across",
     paths: [{ points: places }],
     dots: [{ x: places[0][0], y: places[0][1], text: "start", size: 5 }, { x: places.at(-1)[0], y: places.at(-1)[1], text: isSaddle ? "saddle" : "end", color: isSaddle ? "#e8b55a" : "#5fc795" }],

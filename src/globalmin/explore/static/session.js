@@ -154,11 +154,23 @@ class Session {
       const move = difference(point, origin);
       return [dot(move, u, u.length), dot(move, w, w.length)];
     });
-    const reach = isSaddle ? 2 : 0;
-    const xRange = padded([...places.map(([a]) => a), -reach, reach]);
-    const yRange = padded([...places.map(([, b]) => b), -reach, reach], 0.5 * (xRange[1] - xRange[0]));
+    if (isSaddle) return { ...saddlePlane(this.point, u, w), places, isSaddle };
+    const xRange = padded(places.map(([a]) => a));
+    const yRange = padded(places.map(([, b]) => b), 0.5 * (xRange[1] - xRange[0]));
     return { grid: planeLosses(origin, u, w, xRange, yRange), places, xRange, yRange, isSaddle };
   }
+}
+
+/** The plane of the way down, so far across that the loss rises there as it falls along it. */
+function saddlePlane(point, u, w) {
+  const at = (s, t) => planeLosses(point, u, w, [s, s + 1], [t, t + 1], 2).values[0];
+  const along = 3;
+  const fall = Math.max(point.loss - Math.min(at(along, 0), at(-along, 0)), 1e-12);
+  let across = along;
+  while (across > 1e-4 && Math.max(at(0, across), at(0, -across)) > point.loss + fall) across /= 1.3;
+  const [xRange, yRange] = [[-along, along], [-across, across]];
+  const grid = planeLosses(point, u, w, xRange, yRange);
+  return { grid, xRange, yRange, range: [point.loss - fall, point.loss + fall] };
 }
 
 const difference = (a, b) => a.W.map((x, i) => x - b.W[i]);
@@ -185,11 +197,11 @@ function padded(values, least = 1e-6) {
 }
 
 /** Losses on the plane origin + s u + t w; the pre-activations are linear in (s, t). */
-function planeLosses(origin, u, w, xRange, yRange) {
+function planeLosses(origin, u, w, xRange, yRange, side = null) {
   const { X, y, n, d, phi } = origin.task;
   const k = origin.v.length;
   const [Zu, Zw] = [u, w].map((direction) => productTransposed(X, direction, n, k, d));
-  const side = n * k > 4000 ? 23 : 35;
+  side ??= n * k > 4000 ? 23 : 35;
   return sampled((s, t) => {
     let sum = 0;
     for (let i = 0; i < n; i++) {

@@ -89,7 +89,7 @@ function startTrap(trap, phi, b) {
   byId("trap-sentence").textContent = `${sentence} Last loss ${shown(run.path.at(-1).loss)} after ${run.path.length - 1} steps. ${PROMISES[trap.before]}`;
   drawTrap(trap);
   lineChart(byId("fig-trap-loss"), {
-    label: "Loss of the run by step", logY: true, xLabel: "step", yLabel: "population loss", height: 200,
+    label: "Loss of the run by step", logY: true, xLabel: "step", yLabel: "population loss", height: 200, xRange: [0, run.path.length - 1],
     series: [{ color: color === "amber" ? "orange" : color, says: "loss", points: run.path.map(({ loss }, i) => [i, loss]) }],
     levels: [{ y: trap.teacher.barrier, text: "barrier", color: "muted" }],
   });
