@@ -63,9 +63,7 @@ MADE: dict[str, Callable[[Path], Path]] = {
     "fit of two targets": lambda folder: _fit(folder, 24, "-t", "d"),
     "relu": lambda folder: _fit(folder, 16, "--activation", "relu"),
     "quadratic": lambda folder: _fit(folder, 24, "--activation", "quadratic", "--test-size", 0),
-    "deep": lambda folder: _fit(
-        folder, 14, "--depth", 2, "--width", 16, "--activation", "tanh"
-    ),
+    "deep": lambda folder: _fit(folder, 14, "--depth", 2, "--width", 16, "--activation", "tanh"),
     "additive": lambda folder: _fit(folder, 60, "--model", "additive", "--weight-decay", 2),
     "sweep": _sweep,
     "inspection": _inspection,

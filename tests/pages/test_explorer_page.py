@@ -116,9 +116,13 @@ def test_the_form_works_by_keyboard_alone(page: Page) -> None:
     assert until_over(page) == "Zero loss is near"
     page.evaluate("document.querySelector('#fig-loss svg').focus()")
     page.press("ArrowRight")
-    assert page.evaluate("document.querySelector('#fig-loss .tip').textContent").startswith("step 0")
+    assert page.evaluate("document.querySelector('#fig-loss .tip').textContent").startswith(
+        "step 0"
+    )
     page.press("ArrowRight")
-    assert page.evaluate("document.querySelector('#fig-loss .tip').textContent").startswith("step 1")
+    assert page.evaluate("document.querySelector('#fig-loss .tip').textContent").startswith(
+        "step 1"
+    )
 
 
 def test_the_pointer_reads_values(page: Page) -> None:
@@ -211,9 +215,7 @@ def test_the_policy_allows_this_script_and_nothing_else(path: Path, browser: Chr
 
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width", [390, 1200])
-def test_the_page_fits_the_window(
-    browser: Chromium, path: Path, width: int, dark: bool
-) -> None:
+def test_the_page_fits_the_window(browser: Chromium, path: Path, width: int, dark: bool) -> None:
     page = browser.open_page(path, width=width, height=844, dark=dark)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
