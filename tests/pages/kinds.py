@@ -32,7 +32,7 @@ def _sweep(folder: Path) -> Path:
     from globalmin import sweep
     from globalmin.report.sweep_page import save_page
 
-    grid = {"a": [0, 1, 2], "b": [1, 5, 7]}
+    grid = {"scale": [1.0, 3.0], "a": [0, 1, 2], "b": [1, 5, 7]}
     plan = sweep.Plan(recipes.product, grid=grid, seeds=3, name="plane")
     sweep.run(plan, folder / "out", workers=1)
     return save_page(folder / "out", folder / "page.html", column="loss")

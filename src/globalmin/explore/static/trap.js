@@ -67,7 +67,7 @@ function drawTrap(trap) {
     grid: trap.grid, xRange: X_RANGE, yRange: Y_RANGE, log: true, least: 0.004 * teacher.size,
     xLabel: "angle to the true filter (radians)", yLabel: "height a·a*/|a*|²",
     xTicks: Object.keys(ANGLES).map(Number).sort((a, b) => a - b), xText: (t) => ANGLES[t],
-    lines: [{ y: 0, text: `a·a* = 0: barrier, loss ${shown(teacher.barrier)}` }],
+    lines: [{ y: 0, text: `barrier: loss ${shown(teacher.barrier)}` }],
     paths: [{ points: path }], dots: [...trap.dots, ...starts],
     read: (phi, b) => `angle ${shown(phi)}\nheight ${shown(b)}\nloss ${shown(shadowLoss(phi, b, teacher))}`,
     pick: (phi, b) => startTrap(trap, Math.min(Math.max(phi, 1e-3), Math.PI - 1e-3), b),
