@@ -10,10 +10,13 @@ from __future__ import annotations
 import io
 import math
 import re
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from globalmin.drawn_values import csv_of, marks_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,16 +68,44 @@ def save(draw: Callable[[], Figure], path: Path) -> tuple[Path, Path]:
     """Draw inside the style sheet and write `path`.svg and `path`.png; returns both paths."""
     import matplotlib
 
-    with style(), matplotlib.rc_context({"svg.hashsalt": "globalmin"}):
+    with style(), matplotlib.rc_context({"svg.hashsalt": "globalmin"}), _quiet_about_glyphs():
         figure = draw()
         svg, png = (path.parent / f"{path.name}.{ending}" for ending in ("svg", "png"))
         figure.savefig(svg, metadata={"Date": None})
+        use_installed_fonts(figure)
         figure.savefig(png, dpi=130, facecolor="white")
     return svg, png
 
 
+WORLD_FONTS = (  # for letters that DejaVu Sans lacks, where one of them is installed
+    "Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans", "WenQuanYi Zen Hei", "PingFang SC",
+    "Microsoft YaHei", "Arial Unicode MS",
+)  # fmt: skip
+
+
+def use_installed_fonts(figure: Figure) -> None:
+    """Let texts with letters beyond DejaVu Sans fall back to fonts of this machine: a picture,
+    unlike a page, is not set anew by the reader.
+    """
+    from matplotlib.font_manager import fontManager
+    from matplotlib.text import Text
+
+    def is_text(artist: Any) -> bool:
+        return isinstance(artist, Text) and any(
+            ord(letter) > 0x2FFF for letter in artist.get_text()
+        )
+
+    foreign = figure.findobj(is_text)
+    if foreign:
+        installed = {font.name for font in fontManager.ttflist}
+        fonts = ["DejaVu Sans", *(name for name in WORLD_FONTS if name in installed)]
+        for text in foreign:
+            text.set_fontfamily(fonts)  # pyright: ignore[reportAttributeAccessIssue]
+
+
 def inline_svg(draw: Callable[[], Figure], *, name: str, label: str) -> str:
-    """Draw inside the style sheet and return one `<svg>` element.
+    """Draw inside the style sheet and return one `<svg>` element; the values of its points show
+    under the pointer.
 
     Parameters
     ----------
@@ -82,16 +113,39 @@ def inline_svg(draw: Callable[[], Figure], *, name: str, label: str) -> str:
     name : prefix of every id, unique on the page.
     label : what a screen reader says.
     """
+    return inline_figure(draw, name=name, label=label).svg
+
+
+class Inline(NamedTuple):
+    """A drawing for a page: the `<svg>` element, and the numbers behind it as csv text."""
+
+    svg: str
+    csv: str
+
+
+def inline_figure(draw: Callable[[], Figure], *, name: str, label: str) -> Inline:
+    """The drawing of `inline_svg` with its numbers."""
     import matplotlib
 
-    with style(), matplotlib.rc_context({"svg.hashsalt": "globalmin"}):
+    with style(), matplotlib.rc_context({"svg.hashsalt": "globalmin"}), _quiet_about_glyphs():
         stream = io.StringIO()
-        draw().savefig(
+        figure = draw()
+        figure.savefig(
             stream,
             format="svg",
             metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
         )
-    return as_inline(stream.getvalue(), name, label)
+        marks, table = marks_of(figure), csv_of(figure)
+    svg = as_inline(stream.getvalue(), name, label)
+    return Inline(svg.removesuffix("</svg>") + marks + "</svg>", table)
+
+
+@contextmanager
+def _quiet_about_glyphs() -> Iterator[None]:
+    """Letters that the measuring font lacks are no news: a page is set in the reader's fonts."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"Glyph \d+ .* missing from font")
+        yield
 
 
 def as_inline(document: str, name: str, label: str) -> str:

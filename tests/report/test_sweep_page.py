@@ -2,12 +2,19 @@
 outside.
 """
 
+import csv
+import html
+import io
+import re
+from urllib.parse import unquote
+
 import numpy as np
 import pytest
 from tests.sweep import recipes
 
 from globalmin import sweep
 from globalmin.errors import PlanError
+from globalmin.report.sweep_cells import facets
 from globalmin.report.sweep_page import (
     average,
     choose,
@@ -120,3 +127,57 @@ def test_the_picture_alone_is_the_same_twice(folder, tmp_path, name, start):
     first = save_figure(folder, tmp_path / name, column="loss").read_bytes()
     assert first.startswith(start)
     assert save_figure(folder, tmp_path / name, column="loss").read_bytes() == first
+
+
+def test_other_parameters_get_a_picture_each_instead_of_a_silent_mean():
+    """Three parameters: the means of a facet are those of its own trials, by a loop."""
+    rows = [
+        {"b": b, "a": a, "method": method, "loss": scale * (a + b) + s, "seed": s}
+        for method, scale in (("slow", 1.0), ("fast", 10.0))
+        for b in (1, 5)
+        for a in (0, 1, 2)
+        for s in range(3)
+    ]
+    parts = facets(rows, ["method", "b", "a"], ("loss", "a", "b"))
+    assert [part.facet for part in parts] == [(("method", "slow"),), (("method", "fast"),)]
+    assert [part.title for part in parts] == ["method = slow", "method = fast"]
+    for part, scale in zip(parts, (1.0, 10.0), strict=True):
+        for i, b in enumerate((1, 5)):
+            for j, a in enumerate((0, 1, 2)):
+                assert part.means[i, j] == pytest.approx(scale * (a + b) + 1.0)
+                assert part.counts[i, j] == 3
+    figure = draw(*parts)
+    meshes = [axes.collections[0] for axes in figure.axes if axes.get_title()]
+    assert [mesh.get_clim() for mesh in meshes] == [(2.0, 71.0)] * 2  # one scale for both
+
+
+def test_a_facet_without_some_value_keeps_the_common_axes():
+    rows = [
+        {"k": 1, "m": "s", "v": 1.0},
+        {"k": 2, "m": "s", "v": 2.0},
+        {"k": 2, "m": "f", "v": 3.0},
+    ]
+    slow, fast = facets(rows, ["k", "m"], ("v", "k", ""))
+    assert slow.x_values == fast.x_values == (1, 2)
+    assert np.isnan(fast.means[0, 0])
+    assert fast.means[0, 1] == 3.0
+
+
+def test_the_numbers_of_a_picture_are_saved_and_shown_under_the_pointer(folder):
+    page = render(folder, column="loss")
+    address = re.search(r'download="cells.csv" href="data:text/csv;charset=utf-8,([^"]*)"', page)
+    assert address is not None
+    table = list(csv.DictReader(io.StringIO(unquote(html.unescape(address.group(1))))))
+    assert len(table) == 6
+    cells = read_cells(folder, column="loss")
+    for row in table:
+        i, j = cells.y_values.index(int(row["a"])), cells.x_values.index(int(row["b"]))
+        assert float(row["mean of loss"]) == cells.means[i, j]
+    titles = re.findall(r'<rect class="value"[^>]*><title>([^<]*)</title>', page)
+    assert len(titles) == 6
+    assert titles[0].startswith("b 1\na 0\nmean of loss ")
+
+
+def test_no_picture_is_embedded_in_a_picture(folder):
+    """The policy of the page allows none: a colour bar as an image would be blocked."""
+    assert "<image" not in render(folder, column="loss")

@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from globalmin import drawing
+from globalmin.drawn_values import data_address
 from globalmin.inspection.text import named, origin, standing
 from globalmin.report.template import filled, markup
 from globalmin.report.words import nearest_text, typeset
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -156,14 +159,18 @@ def _pictures(i: Inspection, comparison: RunComparison | None) -> list[dict[str,
                 "signs",
             )
         )
-    return [
-        {
-            "title": title,
-            "caption": caption,
-            "svg": markup(drawing.inline_svg(draw, name=name, label=title)),
-        }
-        for title, caption, draw, name in rows
-    ]
+    return [_picture(*row) for row in rows]
+
+
+def _picture(title: str, caption: str, draw: Callable[[], Figure], name: str) -> dict[str, Any]:
+    drawn = drawing.inline_figure(draw, name=name, label=title)
+    return {
+        "title": title,
+        "caption": caption,
+        "svg": markup(drawn.svg),
+        "data": data_address(drawn.csv),
+        "file": f"{name}.csv",
+    }
 
 
 OURS = ("OS-C6",)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from globalmin._types import Array
-from globalmin.drawing import inline_svg
+from globalmin.drawing import inline_figure
+from globalmin.drawn_values import data_address
 from globalmin.proving.claim import Proves
 from globalmin.report import figures, run_figures, words
 from globalmin.report.record import Histogram, Series, TargetRecord, proved_loss
@@ -43,19 +44,16 @@ class Panel:
     svg: str
     caption: str
     table: Table
+    data: str  # address of the csv file with all points of the figure
 
 
 def make_panel(
     title: str, draw: Callable[[], Figure], caption: str, table: Table, name: str
 ) -> Panel:
     """Draw the figure; `name` makes the ids of the drawing unique on the page."""
-    # inline_svg escapes its label and matplotlib its texts, so this markup is safe
-    return Panel(
-        title,
-        markup(inline_svg(draw, name=name, label=f"{title}. {caption}")),
-        caption,
-        table,
-    )
+    drawn = inline_figure(draw, name=name, label=f"{title}. {caption}")
+    # labels are escaped, and matplotlib escapes its texts, so this markup is safe
+    return Panel(title, markup(drawn.svg), caption, table, data_address(drawn.csv))
 
 
 def make_table(columns: tuple[str, ...], content: Sequence[Sequence[str]]) -> Table:

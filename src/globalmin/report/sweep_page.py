@@ -1,22 +1,24 @@
-"""The page of a sweep: one self-contained HTML file with the picture (a heat map over two
-parameters, a line over one), the means behind it and every failure's traceback.
+"""The page of a sweep: one self-contained HTML file with its pictures (heat maps over two
+parameters, lines over one; one for every combination of the others), the means behind them and
+every failure's traceback.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 import os
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from globalmin.drawing import BLUE, inline_svg, new_axes, style
+from globalmin.drawing import BLUE, SIZE, inline_svg, style
+from globalmin.drawn_values import data_address, tell_values
 from globalmin.errors import PlanError
+from globalmin.report.sweep_cells import Cells, average, choose, facets
 from globalmin.report.template import filled, markup
 from globalmin.report.words import nearest_text, typeset
 from globalmin.sweep import Plan, reading
@@ -26,121 +28,40 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-Row = Mapping[str, Any]
-FIRST, LAST = ("trial",), ("seed", "status", "error")
+MAX_TICKS, MAX_FACETS, COLUMNS = 12, 12, 3
 
 
-@dataclass(frozen=True)
-class Cells:
-    """Means of `column` over seeds and all parameters but the axes; nan where no trial gave a
-    finite number.
+def draw(*parts: Cells, scale: tuple[float, float] | None = None, titled: bool = True) -> Figure:
+    """Maps where there are two axes, else lines; one panel for each part.
 
     Parameters
     ----------
-    column : the result.
-    x, y : names of the parameters; `y` is empty for a line.
-    x_values, y_values : their values in the order of the plan; one empty text for a missing y.
-    means, spreads, counts : one row per value of y, one column per value of x; spreads are standard
-        errors.
-    left_out : trials without a finite number, failed ones included.
+    parts : the cells of each panel.
+    scale : least and largest mean of the common scale; those of the parts if left out.
+    titled : whether a panel says which combination it is.
     """
+    from matplotlib.figure import Figure
 
-    column: str
-    x: str
-    y: str
-    x_values: tuple[Any, ...]
-    y_values: tuple[Any, ...]
-    means: NDArray[np.float64]
-    spreads: NDArray[np.float64]
-    counts: NDArray[np.int64]
-    left_out: int
-
-
-def choose(
-    rows: Sequence[Row],
-    parameters: Sequence[str],
-    wanted: tuple[str | None, str | None, str | None],
-) -> tuple[str, str, str]:
-    """Result and axes as wanted (column, x, y), or the first numeric result over the last two
-    parameters that vary.
-    """
-    column, x, y = wanted
-    results = [name for name in rows[0] if name not in (*FIRST, *LAST, *parameters)]
-    numeric = [name for name in results if any(number(row[name]) is not None for row in rows)]
-    varied = [name for name in parameters if len({repr(row[name]) for row in rows}) > 1]
-    if column is not None and column not in numeric:
-        raise PlanError(
-            f"column {column!r} is no numeric result of this sweep; there are "
-            f"{', '.join(numeric) or 'none'}"
-        )
-    for name in (x, y):
-        if name is not None and name not in varied:
-            raise PlanError(
-                f"axis {name!r} is no parameter that varies; those are "
-                f"{', '.join(varied) or 'none'}"
-            )
-    if (column is None and not numeric) or not varied:
-        raise PlanError(
-            "nothing to draw: the sweep has no numeric result, or no parameter that varies"
-        )
-    x = x or next(name for name in reversed(varied) if name != y or len(varied) == 1)
-    rest = [name for name in varied if name != x]
-    return column or numeric[0], x, y or (rest[-1] if rest else "")
+    columns = min(len(parts), COLUMNS)
+    rows = -(-len(parts) // columns)
+    figure = Figure(layout="constrained", figsize=(SIZE[0] * columns, SIZE[1] * rows))
+    for i, cells in enumerate(parts):
+        axes = figure.add_subplot(rows, columns, i + 1)
+        axes.set_title(_plain(cells.title, 60) if titled else "", fontsize=8.5)
+        axes.set_xlabel(_plain(cells.x))
+        (heat_map if cells.y else line)(axes, cells, scale or common_scale(parts))
+    return figure
 
 
-def average(rows: Sequence[Row], column: str, x: str, y: str) -> Cells:
-    """The mean of `column` in every cell of the plane of `x` and `y`."""
-    x_values = _values(rows, x)
-    y_values = _values(rows, y) if y else ("",)
-    found: dict[tuple[int, int], list[float]] = defaultdict(list)
-    left_out = 0
-    places = ({repr(value): i for i, value in enumerate(values)} for values in (y_values, x_values))
-    y_places, x_places = places
-    for row in rows:
-        value = number(row[column])
-        if value is None or not math.isfinite(value):
-            left_out += 1
-        else:
-            found[y_places[repr(row[y])] if y else 0, x_places[repr(row[x])]].append(value)
-    shape = (len(y_values), len(x_values))
-    means, spreads, counts = (
-        np.full(shape, np.nan),
-        np.full(shape, np.nan),
-        np.zeros(shape, np.int64),
-    )
-    for place, values in found.items():
-        means[place] = np.mean(values)
-        spreads[place] = (
-            np.std(values, ddof=1) / math.sqrt(len(values)) if len(values) > 1 else np.nan
-        )
-        counts[place] = len(values)
-    return Cells(column, x, y, x_values, y_values, means, spreads, counts, left_out)
+def common_scale(parts: Sequence[Cells]) -> tuple[float, float]:
+    """Least and largest mean of all parts; 0 and 1 where there is none."""
+    means = np.concatenate([cells.means.ravel() for cells in parts])
+    finite = means[np.isfinite(means)]
+    return (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
 
 
-def number(value: object) -> float | None:
-    """Numbers and truth values as numbers; anything else is none."""
-    return float(value) if isinstance(value, bool | int | float) else None
-
-
-def _values(rows: Sequence[Row], name: str) -> tuple[Any, ...]:
-    """The values of a parameter: numbers in increasing order, others as they come."""
-    values = list({repr(row[name]): row[name] for row in rows}.values())
-    if all(number(value) is not None for value in values):
-        values.sort(key=float)
-    return tuple(values)
-
-
-MAX_TICKS = 12
-
-
-def draw(cells: Cells) -> Figure:
-    """A map where there are two axes, else a line."""
-    return heat_map(cells) if cells.y else line(cells)
-
-
-def heat_map(cells: Cells) -> Figure:
+def heat_map(axes: Axes, cells: Cells, scale: tuple[float, float]) -> None:
     """The mean of the result in every cell; cells without a number stay empty."""
-    figure, axes = new_axes(cells.x, cells.y)
     n_y, n_x = cells.means.shape
     mesh = axes.pcolormesh(
         np.arange(n_x + 1) - 0.5,
@@ -148,27 +69,46 @@ def heat_map(cells: Cells) -> Figure:
         np.ma.masked_invalid(cells.means),
         cmap="viridis",
         linewidth=0,
+        vmin=scale[0],
+        vmax=scale[1],
     )
+    tell_values(mesh, [_in_words(cells, i, j) for i in range(n_y) for j in range(n_x)])
+    axes.set_ylabel(_plain(cells.y))
     axes.grid(visible=False)
     _name_ticks(axes, "x", cells.x_values)
     _name_ticks(axes, "y", cells.y_values)
+    figure: Any = axes.figure
     bar = figure.colorbar(mesh, ax=axes, label=f"mean of {_plain(cells.column)}", pad=0.02)
-    bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue]
-    return figure
+    # as drawn shapes: an embedded picture would need a page that allows pictures
+    bar.solids.set(rasterized=False, edgecolor="face")
+    bar.outline.set_visible(False)
 
 
-def line(cells: Cells) -> Figure:
+def line(axes: Axes, cells: Cells, scale: tuple[float, float]) -> None:
     """The mean of the result with its standard error."""
-    figure, axes = new_axes(cells.x, f"mean of {_plain(cells.column)}")
+    axes.set_ylabel(f"mean of {_plain(cells.column)}")
+    axes.grid(visible=False, axis="x")
     values = [value if _is_number(value) else i for i, value in enumerate(cells.x_values)]
     seen = np.isfinite(cells.means[0])
     x, mean = np.asarray(values, dtype=float)[seen], cells.means[0][seen]
     error = np.nan_to_num(cells.spreads[0][seen])
     axes.fill_between(x, mean - error, mean + error, color=BLUE, alpha=0.2, linewidth=0)
     axes.plot(x, mean, color=BLUE, marker="o", markersize=3.5)
+    room = 0.05 * (scale[1] - scale[0]) + float(error.max(initial=0.0)) or 1.0
+    axes.set_ylim(scale[0] - room, scale[1] + room)
     if not all(map(_is_number, cells.x_values)):
         _name_ticks(axes, "x", cells.x_values)
-    return figure
+
+
+def _in_words(cells: Cells, i: int, j: int) -> str:
+    """One cell as the pointer reads it."""
+    here = [
+        f"{cells.x} {cells.x_values[j]}",
+        f"{cells.y} {cells.y_values[i]}",
+        f"mean of {cells.column} {cells.means[i, j]:.5g}",
+        f"standard error {cells.spreads[i, j]:.3g}, {cells.counts[i, j]} trials",
+    ]
+    return "\n".join(here)
 
 
 def _name_ticks(axes: Axes, which: str, values: Sequence[Any]) -> None:
@@ -187,9 +127,9 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _plain(text: str) -> str:
+def _plain(text: str, limit: int = 24) -> str:
     """Text that matplotlib does not read as mathematics."""
-    return (text if len(text) <= 24 else text[:23] + "…").replace("$", r"\$")
+    return (text if len(text) <= limit else text[: limit - 1] + "…").replace("$", r"\$")
 
 
 MAX_ROWS, MAX_FAILURES = 1000, 50
@@ -225,7 +165,7 @@ def save_figure(
     import matplotlib
 
     target = Path(path)
-    cells = read_cells(folder, column=column, x=x, y=y)
+    parts = read_facets(folder, column=column, x=x, y=y)[:MAX_FACETS]
     kind = target.suffix.lower().removeprefix(".")
     stream = io.BytesIO()
     with (
@@ -235,16 +175,26 @@ def save_figure(
         options: dict[str, Any] = (
             {"dpi": 160} if kind == "png" else {"metadata": {"Date": None, "Creator": None}}
         )
-        draw(cells).savefig(stream, format=kind, **options)
+        draw(*parts).savefig(stream, format=kind, **options)
     return reading.write_whole(target, stream.getvalue())
 
 
 def read_cells(
     folder: Folder, *, column: str | None = None, x: str | None = None, y: str | None = None
 ) -> Cells:
-    """The means behind the picture."""
+    """Means over everything but the axes, the other parameters included; `read_facets` keeps those
+    apart.
+    """
     table = reading.rows(folder)
     return average(table, *choose(table, _plan(folder).parameter_names(), (column, x, y)))
+
+
+def read_facets(
+    folder: Folder, *, column: str | None = None, x: str | None = None, y: str | None = None
+) -> list[Cells]:
+    """The means behind the pictures: one plane for every combination of the other parameters."""
+    table, names = reading.rows(folder), _plan(folder).parameter_names()
+    return facets(table, names, choose(table, names, (column, x, y)))
 
 
 def render(
@@ -252,19 +202,19 @@ def render(
 ) -> str:
     """The page as text."""
     try:
-        cells = read_cells(folder, column=column, x=x, y=y)
+        parts = read_facets(folder, column=column, x=x, y=y)
     except PlanError:
         if (column, x, y) != (None, None, None):
             raise
-        cells = (
-            None  # nothing numeric yet; the counts and the failures are worth a page all the same
-        )
+        parts = []  # nothing numeric yet; counts and failures are worth a page all the same
     found, plan = reading.failures(folder), _plan(folder)
+    rows = [row for cells in parts for row in _table(cells)]
     return filled(
-        "sweep.html.j2", plan=plan, axes=_axes(plan), cells=cells,
-        keys=_keys(reading.status(folder)),
-        picture=None if cells is None else _picture(cells),
-        table=[] if cells is None else _table(cells),
+        "sweep.html.j2", plan=plan, axes=_axes(plan), cells=parts[0] if parts else None,
+        keys=_keys(reading.status(folder)), n_facets=len(parts),
+        pictures=[_picture(cells, i, parts) for i, cells in enumerate(parts[:MAX_FACETS])],
+        left_out=sum(cells.left_out for cells in parts),
+        table=rows[:MAX_ROWS], n_rows=len(rows), data=data_address(_csv(parts)),
         failures=[_failure(failure) for failure in found[:MAX_FAILURES]], n_failures=len(found),
     )  # fmt: skip
 
@@ -290,27 +240,48 @@ def _keys(found: reading.Status) -> list[tuple[str, str, str]]:
     ]
 
 
-def _picture(cells: Cells) -> Any:
+def _picture(cells: Cells, place: int, parts: Sequence[Cells]) -> dict[str, Any]:
+    """One facet, drawn with the scales of all."""
     over = f"{cells.y} and {cells.x}" if cells.y else cells.x
-    drawn = inline_svg(
-        lambda: draw(cells), name="cells", label=f"Mean of {cells.column} over {over}"
-    )
-    return markup(drawn)
+    label = f"Mean of {cells.column} over {over}" + (f" at {cells.title}" if cells.facet else "")
+
+    def drawn() -> Figure:
+        return draw(cells, scale=common_scale(parts), titled=False)
+
+    return {
+        "title": cells.title,
+        "svg": markup(inline_svg(drawn, name=f"cells-{place}", label=label)),
+        "data": data_address(_csv([cells])),
+    }
 
 
-def _table(cells: Cells) -> list[tuple[str, str, str, str, int]]:
-    shown = [
-        (
-            str(y),
-            str(x),
-            _number(cells.means[i, j]),
-            _number(cells.spreads[i, j]),
-            int(cells.counts[i, j]),
-        )
-        for i, y in enumerate(cells.y_values)
-        for j, x in enumerate(cells.x_values)
+def _rows(parts: Sequence[Cells]) -> Iterator[list[Any]]:
+    """Every cell: other parameters, y if there is one, x, mean, standard error, trials."""
+    for cells in parts:
+        others = [value for _, value in cells.facet]
+        for i, y in enumerate(cells.y_values):
+            for j, x in enumerate(cells.x_values):
+                numbers = cells.means[i, j], cells.spreads[i, j], int(cells.counts[i, j])
+                yield [*others, *([y] if cells.y else []), x, *numbers]
+
+
+def _csv(parts: Sequence[Cells]) -> str:
+    if not parts:
+        return ""
+    first, stream = parts[0], io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    names = [*(name for name, _ in first.facet), *([first.y] if first.y else []), first.x]
+    writer.writerow([*names, f"mean of {first.column}", "standard error", "trials"])
+    writer.writerows(_rows(parts))
+    return stream.getvalue()
+
+
+def _table(cells: Cells) -> list[tuple[list[str], str, str, int]]:
+    """Cells as texts: parameters, mean, standard error, trials."""
+    return [
+        ([str(value) for value in where], _number(mean), _number(error), count)
+        for *where, mean, error, count in _rows([cells])
     ]
-    return shown[:MAX_ROWS]
 
 
 def _number(value: float) -> str:

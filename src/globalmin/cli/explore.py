@@ -1,0 +1,51 @@
+"""`globalmin explore`: one page that trains in the browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def explore(
+    data: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[DATA]",
+            help="Table to show first: .csv, .npz or .parquet. Without it the page has its own.",
+            exists=True,
+            dir_okay=False,
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    target: Annotated[
+        str | None, typer.Option("--target", "-t", metavar="COL", help="Column to predict.")
+    ] = None,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The page.")] = Path("explore.html"),
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> int:
+    """Write one self-contained page: train in the browser, without a server, and watch.
+
+    Loss, Gram spectrum, the moment the proof fires, a slice of the landscape, saddles and a trap;
+    weights exported there are proved by `globalmin certify`. The page makes no network request.
+    """
+    from globalmin.cli.options import check_file
+    from globalmin.cli.terminal import print_json
+
+    path = check_file("--out", out)
+    if (data is None) != (target is None):
+        raise typer.BadParameter(
+            "DATA and --target belong together: give both, or neither for the tables of the page"
+        )
+    from globalmin.data import Dataset
+    from globalmin.explore import save_page
+
+    table = None if data is None else Dataset.load(data, target=target)
+    save_page(path, table, "" if data is None else data.name)
+    if json:
+        print_json({"command": "explore", "exit_code": 0, "page": str(path)})
+    else:
+        typer.echo(f"{path}: open it in a browser; nothing is sent anywhere")
+    return 0
