@@ -3,6 +3,7 @@
 """
 
 from globalmin import errors as errors
+from globalmin import interop as interop
 from globalmin import landscape as landscape
 from globalmin import references as references
 from globalmin import sweep as sweep
