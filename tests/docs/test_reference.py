@@ -10,7 +10,7 @@ import globalmin as gm
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 REFERENCE = (DOCS / "reference.md").read_text(encoding="utf-8")
-ROOMS = {"gm": gm, "gm.theory": gm.theory, "gm.landscape": gm.landscape}
+ROOMS = {"gm": gm, "gm.theory": gm.theory, "gm.landscape": gm.landscape, "gm.interop": gm.interop}
 NAMES = [f"{room}.{name}" for room, module in ROOMS.items() for name in module.__all__]
 PAGES = "\n".join(
     page.read_text(encoding="utf-8")
@@ -27,7 +27,8 @@ def _object(name: str) -> object:
 def test_the_reference_lists_the_public_names_and_no_others():
     listed = re.findall(r"^(?:::: globalmin|`gm)\.([\w.]+)", REFERENCE, flags=re.MULTILINE)
     assert len(listed) == len(set(listed))
-    assert {f"gm.{name}" for name in listed} | {"gm.theory", "gm.landscape"} == set(NAMES)
+    rooms = {"gm.theory", "gm.landscape", "gm.interop"}
+    assert {f"gm.{name}" for name in listed} | rooms == set(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)

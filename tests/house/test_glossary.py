@@ -42,7 +42,7 @@ CONTRACT = {
 
 
 def _public() -> Iterator[tuple[str, object]]:
-    for room in (gm, gm.theory, gm.landscape, gm.generators):
+    for room in (gm, gm.theory, gm.landscape, gm.interop, gm.generators):
         for name in getattr(room, "__all__", dir(room)):
             found = getattr(room, name)
             if name.startswith("_") or not callable(found):

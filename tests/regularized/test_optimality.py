@@ -145,11 +145,26 @@ def test_a_torch_module_is_read_with_the_outputs_it_has(dtype):
 
 @pytest.mark.parametrize("activation", ["tanh", "leaky"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_a_torch_module_of_other_neurons_is_refused_by_its_outputs(activation, dtype):
+def test_a_torch_module_of_other_neurons_is_refused_by_name(activation, dtype):
     """Its tensors look the same: read as relu neurons, the gap would be that of another network."""
     X = np.random.default_rng(0).standard_normal((12, 3))
-    with pytest.raises(gm.DataError, match="outputs differ"):
+    with pytest.raises(gm.DataError, match="neurons; this family has relu"):
         gm.optimality_gap(_module(activation, dtype), (X, X[:, 0]), weight_decay=1.0)
+
+
+def test_a_loss_that_does_not_contain_the_output_function_is_refused():
+    """The gap is that of the logits: with another loss it would be that of another model."""
+    torch = pytest.importorskip("torch")
+    X = np.random.default_rng(0).standard_normal((12, 3))
+    layers = *_module("relu", "float64"), torch.nn.Sigmoid()
+    classes = torch.nn.Sequential(*layers)
+    with pytest.raises(gm.DataError, match=r"loss='squared'.*sigmoid"):
+        gm.optimality_gap(classes, (X, np.sign(X[:, 0])), "squared", weight_decay=1.0)
+    given = read_model(classes, (X, np.sign(X[:, 0])))
+    assert given.loss_or(None) == given.loss_or("logistic") == "logistic"
+    tanh = torch.nn.Sequential(*_module("relu", "float64"), torch.nn.Tanh())
+    with pytest.raises(gm.DataError, match="go through tanh"):
+        read_model(tanh, (X, X[:, 0]))
 
 
 def test_weights_for_other_columns_and_words_are_refused_by_name():

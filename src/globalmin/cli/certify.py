@@ -8,21 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from globalmin._options import TRAINABLE
+from globalmin.cli.brought import MODEL, NEURONS, OUTPUT, is_foreign, pose_foreign
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
 
 
 def certify(
-    model: Annotated[
-        Path,
-        typer.Argument(
-            metavar="MODEL",
-            help="Network, a .safetensors file of globalmin.",
-            exists=True,
-            dir_okay=False,
-        ),
-    ],
+    model: Annotated[Path, MODEL],
     data: Annotated[
         Path,
         typer.Argument(
@@ -52,6 +45,8 @@ def certify(
         ),
     ] = 0.0,
     seed: Annotated[int, typer.Option(metavar="S", min=0, help="Seed of that split.")] = 0,
+    activation: Annotated[str | None, NEURONS] = None,
+    output: Annotated[int | None, OUTPUT] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -73,8 +68,12 @@ def certify(
     layers = check_choice("--trained", trained, TRAINABLE)
     from globalmin.patches.storage import is_patch_network
 
-    load = load_patches if is_patch_network(check_model(model)) else load_stored
-    network, part = load(model, data, target, test_size, seed)
+    check_model(model)
+    if is_patch_network(model):
+        network, part = load_patches(model, data, target, test_size, seed)
+    else:
+        brought = {"activation": activation, "output": output}
+        network, part = load_stored(model, data, target, test_size, seed, **brought)
     from globalmin.cli.summary import attempt, check_rows, proof_json, verdict_rows
 
     made = attempt(
@@ -110,9 +109,21 @@ def load_patches(
 
 
 def load_stored(
-    model: Path, data: Path, target: str, test_size: float, seed: int
+    model: Path,
+    data: Path,
+    target: str,
+    test_size: float,
+    seed: int,
+    *,
+    activation: str | None = None,
+    output: int | None = None,
 ) -> tuple[Any, Dataset]:
-    """The network for `target`, shallow or deep, and its training rows in stored form."""
+    """The network for `target`, shallow or deep, and its training rows in stored form; `activation`
+    and `output` are for files of other frameworks.
+    """
+    if is_foreign(model):
+        said: dict[str, Any] = {"activation": activation, "output": output}
+        return pose_foreign(model, data, target, test_size=test_size, seed=seed, **said)
     from globalmin.data import Dataset
     from globalmin.data.loading import load_table
     from globalmin.data.preprocessing import split_rows

@@ -9,17 +9,11 @@ from typing import Annotated
 
 import typer
 
+from globalmin.cli.brought import MODEL, NEURONS, OUTPUT
+
 
 def classify(
-    model: Annotated[
-        Path,
-        typer.Argument(
-            metavar="MODEL",
-            help="Network, a .safetensors file of globalmin.",
-            exists=True,
-            dir_okay=False,
-        ),
-    ],
+    model: Annotated[Path, MODEL],
     data: Annotated[
         Path,
         typer.Argument(
@@ -43,6 +37,8 @@ def classify(
         ),
     ] = 0.0,
     seed: Annotated[int, typer.Option(metavar="S", min=0, help="Seed of that split.")] = 0,
+    activation: Annotated[str | None, NEURONS] = None,
+    output: Annotated[int | None, OUTPUT] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Keep the certificate here.")
     ] = None,
@@ -70,7 +66,8 @@ def classify(
     from globalmin.cli.certify import load_stored
     from globalmin.cli.classifying import classify_and_prove, print_point
 
-    network, part = load_stored(check_model(model), data, target, test_size, seed)
+    brought = {"activation": activation, "output": output}
+    network, part = load_stored(check_model(model), data, target, test_size, seed, **brought)
     found = classify_and_prove(network, part, trained=layers, out=out, quiet=quiet or json)
     if picture is not None:
         from globalmin.cli.classifying import write_picture

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from globalmin.cli.brought import NEURONS, OUTPUT, is_foreign, load_foreign
+
 if TYPE_CHECKING:
     from globalmin.regularized.optimality import OptimalityGap
 
@@ -19,7 +21,7 @@ def gap(
         typer.Argument(
             metavar="MODEL",
             help="Weights W (k x d), b, v and c0 in an .npz file, for the columns of DATA as they "
-            "are; or a .safetensors file of globalmin.",
+            "are; a .safetensors file of globalmin; .onnx, .keras, .pt or .pth.",
             exists=True,
             dir_okay=False,
         ),
@@ -50,6 +52,8 @@ def gap(
     ] = "penalized",
     intercept: Annotated[str, typer.Option(metavar="R", help="free or none.")] = "free",
     seed: Annotated[int, typer.Option(metavar="S", min=0, help="Of our own training.")] = 0,
+    activation: Annotated[str | None, NEURONS] = None,
+    output: Annotated[int | None, OUTPUT] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -76,7 +80,7 @@ def gap(
     path = check_file("--out", out or model.with_suffix(".gmc"))
     from globalmin.regularized.optimality import optimality_gap
 
-    network, rows = _read(model, data, target)
+    network, rows = _read(model, data, target, activation, output)
     with terminal.working("the gap", quiet=quiet or json):
         found = optimality_gap(
             network,
@@ -98,8 +102,13 @@ def gap(
     return terminal.code_of_proof(found.proof)
 
 
-def _read(model: Path, data: Path, target: str) -> tuple[Any, Any]:
+def _read(
+    model: Path, data: Path, target: str, activation: str | None, output: int | None
+) -> tuple[Any, Any]:
     """The network and the rows it reads."""
+    if is_foreign(model):
+        network, table = load_foreign(model, data, target, activation=activation)
+        return network if output is None else network.only(output), (table.X, table.y.ravel())
     if model.suffix == ".npz":
         import numpy as np
 

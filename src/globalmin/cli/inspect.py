@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from globalmin._options import SCALINGS, SCHEMES, Scaling, Scheme
+from globalmin.cli.brought import OUTPUT, is_foreign
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
@@ -17,7 +18,8 @@ WIDTH = typer.Option(
 )
 ACTIVATION = typer.Option(
     metavar="A",
-    help="softplus (default), relu, tanh, sigmoid, erf, softplus(4), ...; with --network its own.",
+    help="softplus (default), relu, tanh, sigmoid, erf, softplus(4), ...; with a network its own, "
+    "and needed for files that hold tensors only.",
 )
 SCHEME = typer.Option(  # --head: its former name
     "--scheme",
@@ -25,10 +27,16 @@ SCHEME = typer.Option(  # --head: its former name
     metavar="os|sjl|positive|du|identity",
     help="Start that is measured (default os).",
 )
+PATHS = typer.Argument(
+    metavar="[MODEL] DATA",
+    help="Table: .csv, .npz or .parquet; before it, if you like, a network to measure.",
+    exists=True,
+    dir_okay=False,
+)
 NETWORK = typer.Option(
     metavar="FILE",
-    help="Measure the network of this file (model.safetensors of `fit`) instead of a random start; "
-    "its stored scaling is used.",
+    help="MODEL: measure the network of this file (model.safetensors of `fit`, .onnx, .keras, .pt) "
+    "instead of a random start; its own scaling is used.",
     exists=True,
     dir_okay=False,
 )
@@ -48,12 +56,7 @@ PAGE = typer.Option(metavar="FILE", help="Also write a page with pictures.")
 
 
 def inspect(
-    data: Annotated[
-        Path,
-        typer.Argument(
-            metavar="DATA", help="Table: .csv, .npz or .parquet.", exists=True, dir_okay=False
-        ),
-    ],
+    paths: Annotated[list[Path], PATHS],
     *,
     target: Annotated[
         str, typer.Option("--target", "-t", metavar="COL", help="Column to predict.")
@@ -74,6 +77,7 @@ def inspect(
     theta: Annotated[float, THETA] = 0.5,
     failure: Annotated[float, FAILURE] = 0.1,
     depth: Annotated[int, DEPTH] = 3,
+    output: Annotated[int | None, OUTPUT] = None,
     page: Annotated[Path | None, PAGE] = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object instead of the table.")
@@ -84,6 +88,11 @@ def inspect(
     Nothing is trained and nothing is proved; the numbers are floating-point estimates. Exits with 0
     whatever the theorems say.
     """
+    data, network = check_paths(paths, network)
+    if network is not None and is_foreign(network):
+        said, activation = activation, None
+    else:
+        said = None
     neurons, law, scale = check_start(activation, width, scheme, scaling)
     check_shares(delta=delta, theta=theta, failure=failure)
     if page is not None and (page.is_dir() or not page.absolute().parent.is_dir()):
@@ -93,8 +102,9 @@ def inspect(
     from globalmin.inspection import inspect as look
 
     table, given = load_both(
-        data, target, network, bias=bias, scaling=scale, test_size=test_size, seed=seed
-    )
+        data, target, network, bias=bias, scaling=scale, test_size=test_size, seed=seed,
+        activation=said, output=output,
+    )  # fmt: skip
     from globalmin.deep.network import DeepNetwork
 
     if isinstance(given, DeepNetwork):
@@ -119,6 +129,14 @@ def inspect(
         save_page(found, page)
     typer.echo(found.to_json() if json else str(found), nl=False)
     return 0
+
+
+def check_paths(paths: list[Path], network: Path | None) -> tuple[Path, Path | None]:
+    """The table, and the network before it or after --network."""
+    if len(paths) > 2 or (len(paths) == 2 and network is not None):
+        given = ", ".join(map(str, paths))
+        raise typer.BadParameter(f"{given}: give one table, and one network at most, before it")
+    return paths[-1], paths[0] if len(paths) == 2 else network
 
 
 def check_start(
@@ -153,6 +171,8 @@ def load_both(
     scaling: Scaling,
     test_size: float,
     seed: int,
+    activation: str | None = None,
+    output: int | None = None,
 ) -> tuple[Dataset, Any]:
     """The table, and the network of the file with the table scaled as the file says."""
     from globalmin.cli.certify import load_stored
@@ -162,6 +182,10 @@ def load_both(
 
     if network is None:
         return Dataset.load(data, target=target, bias=bias, scaling=scaling), None
+    if is_foreign(network):
+        said = {"activation": activation, "output": output}
+        given, table = load_stored(network, data, str(target), test_size, seed, **said)
+        return table, given
     stored = load_networks(check_model(network))
     if stored.preprocessing is None and len(stored.networks) == 1:
         return Dataset.load(data, target=target, bias=bias, scaling=scaling), stored.networks[0]

@@ -208,17 +208,12 @@ def check_picture(picture: Path | None) -> Path | None:
 
 
 def check_model(model: Path) -> Path:
-    """A network file of ours; other formats get the way to convert them."""
-    if model.suffix.lower() in (".onnx", ".pt", ".pth"):
+    """A network file that can be read: ours, or of another framework."""
+    from globalmin.cli.brought import SUFFIXES
+
+    if model.suffix.lower() not in (".safetensors", *SUFFIXES):
         raise typer.BadParameter(
-            f"{model.name}: {model.suffix} files are not supported yet; convert with "
-            "globalmin.save_network("
-            '"model.safetensors", globalmin.ShallowNetwork(W, v, activation)) after reading W (k x '
-            "d) and v (k) in Python"
-        )
-    if model.suffix.lower() != ".safetensors":
-        raise typer.BadParameter(
-            f"{model.name} is not a .safetensors file of globalmin; give the model.safetensors of "
-            "an output folder"
+            f"{model.name} is not a file of a network; give the model.safetensors of an output "
+            f"folder, or {', '.join(SUFFIXES)} of another framework"
         )
     return model

@@ -128,9 +128,9 @@ def optimality_gap(
     Parameters
     ----------
     model : Any
-        Weights (W, b, v, c0), a `RegularizedNetwork`, a relu `ShallowNetwork`, a fitted
-        `MLPRegressor` or binary `MLPClassifier` of scikit-learn with one hidden layer, a torch
-        module of two linear layers, or a fitted estimator of globalmin.
+        Weights (W, b, v, c0), a `RegularizedNetwork`, a relu `ShallowNetwork`, a fitted estimator
+        of globalmin, or a model of another framework that `gm.interop` reads (torch, ONNX, Keras,
+        scikit-learn, Flax), with one hidden layer and one output.
     data : Any
         The pair (X, y) it was trained on, or a `Dataset`; raw rows for a fitted estimator.
     loss : str | Loss | None
@@ -177,7 +177,7 @@ def optimality_gap(
         given.X,
         given.y,
         penalty,
-        get_loss(loss or given.loss or "squared"),
+        get_loss(given.loss_or(loss)),
         groups="all",
         sample_weight=sample_weight,
     )

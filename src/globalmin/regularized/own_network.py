@@ -1,26 +1,43 @@
 """Networks that somebody else trained, as a network and the problem it was trained for: raw
-weights, shallow networks, scikit-learn's perceptrons, torch modules, our estimators.
+weights, shallow networks, our estimators, and models of other frameworks.
 
-What is penalized is translated with care: scikit-learn divides loss and penalty by n and leaves all
-biases free, so its alpha is the weight decay of the summed loss.
+The latter are read by the room that knows frameworks, found by the name of its module `foreign`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
+from globalmin._rooms import rooms_with
 from globalmin._types import Array
 from globalmin.data import Dataset
 from globalmin.data.validation import as_matrix
 from globalmin.errors import DataError
+from globalmin.losses import Loss
 from globalmin.regularized.network import RegularizedNetwork
 from globalmin.shallow.network import ShallowNetwork
 
-_LOSSES = {"identity": "squared", "logistic": "logistic", "exp": "poisson"}
+# output functions that a loss contains: it is a function of the logits
+LINKS = {"sigmoid": "logistic", "exp": "poisson"}
+
+
+class Foreign(Protocol):
+    """What is asked of a network of another framework; see `gm.interop.ImportedNetwork`."""
+
+    trained_for: Any
+    output: str
+
+    def scaled(self, X: Any) -> Array:
+        """The rows as its first layer reads them."""
+        ...
+
+    def for_logits(self) -> RegularizedNetwork:
+        """Its layers, without what stands before and after them."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +54,22 @@ class Given:
     hidden_bias: str = "penalized"
     intercept: str | float = "free"
     linear: str | float = "none"
+    output: str = "identity"
+
+    def loss_or(self, asked: str | Loss | None) -> str | Loss:
+        """The loss asked for, else that of the model, else "squared"; refused where the network
+        here is the model without its output function, and the loss is none of those that contain
+        it.
+        """
+        chosen = asked or self.loss or LINKS.get(self.output) or "squared"
+        name = chosen if isinstance(chosen, str) else chosen.name
+        if LINKS.get(self.output, name) != name:
+            raise DataError(
+                f"loss={name!r}: the outputs of the model go through {self.output}; the gap is "
+                f"that of the logits for loss={LINKS[self.output]!r}, or of a model without that "
+                "function"
+            )
+        return chosen
 
 
 def read_model(model: Any, data: Any) -> Given:
@@ -45,24 +78,24 @@ def read_model(model: Any, data: Any) -> Given:
     Parameters
     ----------
     model : weights (W, b, v) or (W, b, v, c0), a mapping of these names, a `RegularizedNetwork`, a
-        relu `ShallowNetwork`, a fitted `MLPRegressor` or binary `MLPClassifier` of scikit-learn
-        with one hidden layer, a torch module of two linear layers, or a fitted estimator of ours.
+        relu `ShallowNetwork`, a fitted estimator of ours, or a model of another framework that
+        `gm.interop` reads, with one hidden layer of relu neurons and one output.
     data : a pair (X, y) or a `Dataset`.
     """
     if isinstance(model, ShallowNetwork):
         return _shallow(model, data)
-    if hasattr(model, "coefs_") and hasattr(model, "intercepts_"):
-        return _perceptron(model, *_pair(data))
     if hasattr(model, "networks_") and hasattr(model, "preprocessing_"):
         return _estimator(model, data)
     X, y = _pair(data)
+    for room in rooms_with("foreign"):
+        foreign = room.read(model)
+        if foreign is not None:
+            return _foreign(foreign, X, y)
     network = model if isinstance(model, RegularizedNetwork) else _weights(model)
     if network.W.shape[1] != X.shape[1]:
         raise DataError(
             f"the network reads {network.W.shape[1]} features and X has {X.shape[1]} columns"
         )
-    if hasattr(model, "state_dict"):
-        _require_same_outputs(model, network, X)
     linear = "none" if network.linear is None else "free"
     return Given(network, X, y, linear=linear)
 
@@ -77,8 +110,6 @@ def _pair(data: Any) -> tuple[Array, Array]:
 
 
 def _weights(model: Any) -> RegularizedNetwork:
-    if hasattr(model, "state_dict"):
-        model = _torch_layers(model)
     if isinstance(model, Mapping):
         known = ("W", "b", "v", "c0", "linear")
         extra = [name for name in model if name not in known]
@@ -100,40 +131,6 @@ def _weights(model: Any) -> RegularizedNetwork:
     return RegularizedNetwork(W, bias, np.ravel(v), float(np.ravel(c0)[0]), linear)
 
 
-def _torch_layers(model: Any) -> dict[str, Any]:
-    """Weights of a module of two linear layers with biases, relu between them."""
-    found = {name: value.detach().cpu().numpy() for name, value in model.state_dict().items()}
-    matrices = [value for value in found.values() if value.ndim == 2]
-    vectors = [value for value in found.values() if value.ndim == 1]
-    if len(matrices) != 2 or len(vectors) != 2 or matrices[1].shape[0] != 1:
-        raise DataError(
-            f"the module has the tensors {[*found]}; give one of two linear layers with biases and "
-            "one output"
-        )
-    W, v = (np.asarray(value, dtype=np.float64) for value in matrices)
-    return {"W": W, "b": vectors[0], "v": v, "c0": vectors[1]}
-
-
-def _require_same_outputs(module: Any, network: RegularizedNetwork, X: Array) -> None:
-    """Tensors do not say what stands between them: the module's own outputs at the rows do."""
-    import torch
-
-    kind = next(iter(module.parameters()))
-    with torch.no_grad():
-        outputs = module(torch.as_tensor(X, dtype=kind.dtype, device=kind.device))
-    theirs = np.ravel(outputs.cpu().numpy()).astype(np.float64)
-    hidden = np.abs(X) @ np.abs(network.W).T + np.abs(network.bias)
-    size = float((hidden @ np.abs(network.v)).max()) + abs(network.intercept)
-    # rounding of sums of that size, some hundred operations long, in the module's own precision
-    room = 1e3 * float(torch.finfo(kind.dtype).eps) * (1.0 + size)
-    away = float(np.abs(theirs - network.predict(X)).max()) if theirs.shape == (len(X),) else np.inf
-    if not away <= room:
-        raise DataError(
-            f"the module's outputs differ by {away:.3g} from those of relu neurons with its "
-            "weights; give a module of Linear, ReLU, Linear with one output and nothing else"
-        )
-
-
 def _shallow(model: ShallowNetwork, data: Any) -> Given:
     """A network without intercept; its biases are the weights of a column of ones."""
     if model.activation.certificate_name != "relu":
@@ -152,25 +149,22 @@ def _shallow(model: ShallowNetwork, data: Any) -> Given:
     return Given(network, X, y, intercept="none")
 
 
-def _perceptron(model: Any, X: Array, y: Array) -> Given:
-    """scikit-learn's, with one hidden layer of relu neurons and one output."""
-    shape = [np.shape(layer) for layer in model.coefs_]
-    if len(shape) != 2 or shape[1][1] != 1 or getattr(model, "activation", "relu") != "relu":
+def _foreign(model: Foreign, X: Array, y: Array) -> Given:
+    """A network of another framework; what it was trained for is what the framework says."""
+    rows = model.scaled(X)
+    said = model.trained_for
+    if said.classes is not None and len(said.classes) == 2:
+        y = np.where(np.asarray(y) == said.classes[1], 1.0, -1.0)
+    # logits: the loss of classes and counts is a function of them
+    network = model.for_logits()
+    if model.output not in (*LINKS, "identity"):
         raise DataError(
-            f"a perceptron with the layers {shape} and activation "
-            f"{getattr(model, 'activation', None)!r}: give one hidden layer, 'relu', and one output"
+            f"the outputs of the model go through {model.output}, and no loss here contains that "
+            "function; give the model without it"
         )
-    network = RegularizedNetwork(
-        np.asarray(model.coefs_[0], dtype=np.float64).T,
-        np.ravel(model.intercepts_[0]),
-        np.ravel(model.coefs_[1]),
-        float(np.ravel(model.intercepts_[1])[0]),
-    )
-    if hasattr(model, "classes_"):
-        y = np.where(np.asarray(y) == model.classes_[1], 1.0, -1.0)
-    loss = _LOSSES.get(str(getattr(model, "out_activation_", "identity")))
-    decay = float(model.alpha) if getattr(model, "alpha", 0.0) else None
-    return Given(network, X, y, loss, decay, hidden_bias="free")
+    bias = said.hidden_bias or "penalized"
+    facts: dict[str, Any] = {"hidden_bias": bias, "output": model.output}
+    return Given(network, rows, y, said.loss, said.weight_decay, **facts)
 
 
 def _estimator(model: Any, data: Any) -> Given:
