@@ -29,6 +29,11 @@ class SeveralOutputs(Loss):
 
     outputs: int = 0
 
+    @property
+    def ignores_shifts(self) -> bool:
+        """Whether the same change of all outputs of a row changes nothing."""
+        return False
+
     def for_labels(self, y: Array) -> SeveralOutputs:
         """The same loss with the number of outputs that these labels need."""
         raise NotImplementedError
@@ -50,6 +55,11 @@ class Softmax(SeveralOutputs):
 
     name: ClassVar[str] = "softmax"
     labels: ClassVar[Labels] = "classes"
+
+    @property
+    def ignores_shifts(self) -> bool:
+        """Yes: probabilities stay the same."""
+        return True
 
     @property
     def smoothness(self) -> float:

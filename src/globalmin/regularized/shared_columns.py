@@ -172,6 +172,10 @@ class SharedColumnOracle:
         found, where = found[:count], where[:count]
         return heights, Candidates(found[:, 0], found[:, 1:], where[:, 0], where[:, 1:])
 
+    def turns(self, group: Indices, weights: Array, cones: Indices) -> tuple[Array, Array, Array]:
+        """As `ColumnOracle.turns`: nothing of it depends on the outputs."""
+        return self.columns.turns(group, weights, cones)
+
     def features(self, group: Indices, weights: Array) -> Array:
         """The hidden outputs of neurons at all rows, one row each."""
         return self.columns.features(group, weights)

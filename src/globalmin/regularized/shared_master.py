@@ -84,15 +84,23 @@ class SharedMaster:
         """Newton steps until no optimality condition is violated by more than tol, relative to the
         decay; or as far as rounding allows.
         """
-        known = np.inf
+        self._iterate(tol, steps)
+        if self.loss.ignores_shifts:  # one of many equal networks, and the cheapest
+            self.V = self.V - self.V.mean(axis=1, keepdims=True)
+            self.c0 = self.c0 - self.c0.mean()
+            self.refresh()
+
+    def _iterate(self, tol: float, steps: int) -> None:
+        known, is_growing = np.inf, False
         for _ in range(steps):
             u = self.dual()
             slopes, slope0 = self.rows @ u, u.sum(axis=0) + self.k0 * self.c0
             violation = self._violation(slopes, slope0, float(np.abs(u).sum()))
-            if violation <= tol or (violation < _SETTLED and violation > 0.5 * known):
+            is_settled = violation < _SETTLED and violation > 0.5 * known and not is_growing
+            if violation <= tol or is_settled:
                 return
-            known = violation
-            if self._enter(slopes, tol):
+            known, is_growing = violation, self._enter(slopes, tol)
+            if is_growing:
                 self.refresh()
                 u = self.dual()
                 slopes, slope0 = self.rows @ u, u.sum(axis=0) + self.k0 * self.c0

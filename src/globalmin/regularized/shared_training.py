@@ -10,18 +10,23 @@ from typing import Any
 
 import numpy as np
 
-from globalmin._types import Mask
+from globalmin._types import Array, Indices, Mask
 from globalmin.losses.several import SeveralOutputs
 from globalmin.regularized.column_generation import Oracle, Pool, Training
 from globalmin.regularized.columns import Candidates
 from globalmin.regularized.dual import centered, saturated, scaled
 from globalmin.regularized.objective import RegularizedProblem
 from globalmin.regularized.shared import SharedNetwork
+from globalmin.regularized.shared_columns import SharedColumnOracle
 from globalmin.regularized.shared_master import SharedMaster
 
 # of the gap: how exactly the master problem is solved, at first and when the oracle finds no more
 _MASTER = 0.1
 _FINEST = 1e-5
+_MERGED = 1e-2  # of the gap: what fewer neurons may cost
+_TURNS = 6  # of all neurons in one round
+_WORTH = 1e-3  # of the gap: a smaller promised decrease is not worth a turn
+_NEAR = 1e-2  # a gap from which on neurons are turned
 _PATIENCE = 20  # rounds without progress of a tenth
 
 
@@ -90,8 +95,11 @@ class _Loop:
         self.found: Candidates | None = None
 
     def round(self) -> float:
-        """Solve and bound; the relative gap."""
-        self.master.solve(max(self.share * min(0.1, self.gap), 1e-13))
+        """Solve, merge, and bound; the relative gap."""
+        tol = max(self.share * min(0.1, self.gap), 1e-13)
+        self.master.solve(tol)
+        self._merge(tol)
+        self._turn(tol)
         value, b = self.master.value, self.problem.penalty.weight_decay
         u = centered(self.problem, self.master.dual())
         if u is not None:
@@ -128,19 +136,73 @@ class _Loop:
         return np.any(self.master.V != 0, axis=1)
 
     def _fresh(self) -> list[int]:
-        """What the oracle found and is not there yet; a ray is known by its two cones."""
+        """What the oracle found and is not there yet; rays are found again bit for bit."""
         if self.found is None:
             return []
-        pairs = zip(self.pool.group, self.pool.cones, strict=True)
-        known = {(int(g), *map(int, cone)) for g, cone in pairs if cone[0] != cone[1]}
+        known = {(int(g), *w) for g, w in zip(self.pool.group, self.pool.weights, strict=True)}
         fresh = []
-        for i, (g, cone) in enumerate(zip(self.found.group, self.found.cones, strict=True)):
-            name = (int(g), *map(int, cone))
+        for i, (g, w) in enumerate(zip(self.found.group, self.found.weights, strict=True)):
+            name = (int(g), *w)
             if name not in known:
                 fresh.append(i)
-                if cone[0] != cone[1]:
-                    known.add(name)
+                known.add(name)
         return fresh
+
+    def _turn(self, tol: float) -> None:
+        """Turn the neurons inside their cones by Newton steps of the single angles, the heads
+        solved again after each, as long as that promises something of the gap.
+        """
+        oracle, master = self.oracle, self.master
+        if not isinstance(oracle, SharedColumnOracle) or not self.gap < _NEAR:
+            return
+        for _ in range(_TURNS):
+            single = self.pool.cones[:, 0] == self.pool.cones[:, 1]
+            inside = np.flatnonzero(self._used() & single)
+            group, weights = self.pool.group[inside], self.pool.weights[inside]
+            across, rows, room = oracle.turns(group, weights, self.pool.cones[inside])
+            step, promised = _turns(master, inside, rows)
+            step = np.clip(step, 0.99 * room[:, 0], 0.99 * room[:, 1])
+            before = master.value
+            if not promised > _WORTH * max(self.gap * (before - self.base), 1e-14 * before):
+                return
+            turned = self.pool.weights.copy()
+            turned[inside] = (weights + step[:, None] * across) / np.hypot(1.0, step)[:, None]
+            kept = master.V, master.c0, master.rows
+            master.rows = master.rows.copy()
+            master.rows[inside] = oracle.features(group, turned[inside])
+            master.refresh()
+            master.solve(tol)
+            if master.value > before:
+                master.V, master.c0, master.rows = kept
+                master.refresh()
+                return
+            self.pool = replace(self.pool, weights=turned)
+
+    def _merge(self, tol: float) -> None:
+        """Neurons of one cone become one, along the first singular vector of what they add up to,
+        where that leaves no more to pay; next to the optimum their heads are nearly parallel.
+        """
+        if self.problem.penalty.hidden_bias == "free":
+            return  # no room to turn: neurons of one kink are the same
+        master, before = self.master, self.master.value
+        V, c0, weights = master.V.copy(), master.c0, self.pool.weights.copy()
+        cones: dict[tuple[int, int], list[int]] = {}
+        for i in np.flatnonzero(self._used() & (self.pool.cones[:, 0] == self.pool.cones[:, 1])):
+            cones.setdefault((int(self.pool.group[i]), int(self.pool.cones[i, 0])), []).append(i)
+        places = [members for members in cones.values() if len(members) > 1]
+        kept = [members[0] for members in places if _merged(master.V, weights, members)]
+        if not kept:
+            return
+        rows = master.rows.copy()
+        master.rows[kept] = self.oracle.features(self.pool.group[kept], weights[kept])
+        master.refresh()
+        master.solve(tol)
+        room = _MERGED * (before - self.floor) if math.isfinite(self.floor) else 0.0
+        if master.value <= before + max(room, 1e-14 * abs(before)):
+            self.pool = replace(self.pool, weights=weights)
+            return
+        master.V, master.c0, master.rows = V, c0, rows
+        master.refresh()
 
     def result(self, n_iter: int) -> Training:
         """What was found, without neurons of weight zero."""
@@ -148,6 +210,35 @@ class _Loop:
         value = self.master.value
         gap = (value - self.floor) / max(value - self.base, 1e-300)
         return Training(pool, self.u, value, self.floor, gap, n_iter)
+
+
+def _turns(master: SharedMaster, inside: Indices, rows: Array) -> tuple[Array, float]:
+    """Newton steps of the angles of some neurons, one by one, and the decrease that they promise;
+    `rows` are the derivatives of their outputs.
+    """
+    V = master.V[inside]
+    slope = ((rows @ master.dual()) * V).sum(axis=1)
+    curves = master.loss.second(master.f, master.y) * master.weight[:, None, None]
+    bent = np.einsum("ko,iop,kp->ki", V, curves, V)
+    stiff = (np.square(rows) * bent).sum(axis=1) + master.b * np.linalg.norm(V, axis=1)
+    return -slope / stiff, float(0.5 * np.sum(slope * slope / stiff))
+
+
+def _merged(V: Array, weights: Array, members: list[int]) -> bool:
+    """In place: the first member becomes the rank-one part of the sum of heads times weights, if
+    its direction lies between those of the members; the others get heads of zero.
+    """
+    first, given = members[0], weights[members]
+    M = V[members].T @ given
+    w = np.linalg.svd(M)[2][0]
+    w = w * np.sign(w @ given.sum(axis=0))
+    turns = given[:, 0] * w[1] - given[:, 1] * w[0]
+    if not turns.min() <= 0 <= turns.max():
+        return False
+    weights[first] = w
+    V[members] = 0.0
+    V[first] = M @ w
+    return True
 
 
 def shared_network(pool: Pool, problem: RegularizedProblem) -> SharedNetwork:
