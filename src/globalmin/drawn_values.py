@@ -31,10 +31,11 @@ class Series(NamedTuple):
 
 
 def series_of(figure: Figure) -> Iterator[Series]:
-    """Curves, clouds of points and bars of a figure, in the order of drawing; lines that only mark
+    """Curves, clouds of points, bars and histograms of a figure, axes by axes; lines that only mark
     a level are none.
     """
     from matplotlib.collections import PathCollection
+    from matplotlib.patches import StepPatch
 
     for axes in figure.axes:
         for line in axes.get_lines():
@@ -48,6 +49,11 @@ def series_of(figure: Figure) -> Iterator[Series]:
         bars = [_bar_end(bar) for group in axes.containers for bar in getattr(group, "patches", ())]
         if bars:
             yield Series(axes, "bars", np.array(bars, dtype=np.float64))
+        for stairs in axes.patches:
+            if isinstance(stairs, StepPatch):
+                counts, edges, _ = stairs.get_data()
+                middles = (np.asarray(edges)[:-1] + np.asarray(edges)[1:]) / 2.0
+                yield Series(axes, "", np.column_stack([middles, counts]).astype(np.float64))
 
 
 def _bar_end(bar: object) -> tuple[float, float]:

@@ -12,8 +12,9 @@ from tests.pages.kinds import MADE
 
 LEAST_FIGURES = {
     "fit": 3, "fit of two targets": 6, "relu": 3, "quadratic": 2, "deep": 2, "additive": 1,
-    "sweep": 1, "inspection": 3, "reproduction": 1, "explorer": 7,
+    "sweep": 1, "inspection": 3, "reproduction": 1, "explorer": 6,
 }  # fmt: skip
+OWN_WAY = {"explorer": "button.get", "reproduction": "a[href$='.data.csv']", "additive": "figure"}
 
 
 @pytest.fixture(scope="module", params=list(MADE))
@@ -46,4 +47,46 @@ def test_a_page_opens_without_complaint_or_request(
     assert broken == 0
     ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (ground == "rgb(255, 255, 255)") != dark
+    page.close()
+
+
+def test_values_and_csv_of_every_figure(browser: Chromium, made: tuple[str, Path]) -> None:
+    """Native titles under the pointer and a link that saves the numbers; the explorer has its own
+    (test_explorer_page.py), reproductions link their data files.
+    """
+    kind, path = made
+    page = browser.open_page(path)
+    if kind in OWN_WAY:
+        assert page.evaluate(f"document.querySelectorAll({OWN_WAY[kind]!r}).length") > 0
+        page.close()
+        return
+    found = page.evaluate(
+        "[...document.querySelectorAll('figure')].map((f) => [f.querySelector('h3').textContent, "
+        "f.querySelectorAll('.value title').length, f.querySelector('a.get')?.href ?? '', "
+        "f.querySelector('a.get')?.download ?? ''])"
+    )
+    for title, values, address, name in found:
+        assert values > 0, title
+        assert address.startswith("data:text/csv;charset=utf-8,"), title
+        assert address.count("%0A") >= values * 0.9, title  # a line for every value shown
+        assert name.endswith(".csv"), title
+    under = page.evaluate(
+        """(() => { const mark = document.querySelector('figure .value');
+        mark.scrollIntoView({ block: 'center' });
+        const { x, y, width, height } = mark.getBoundingClientRect();
+        return document.elementFromPoint(x + width / 2, y + height / 2).classList.contains('value');
+        })()"""
+    )
+    assert under  # nothing lies above it, so the pointer meets it
+    page.close()
+
+
+def test_print_is_light_also_where_the_screen_is_dark(
+    browser: Chromium, made: tuple[str, Path]
+) -> None:
+    _, path = made
+    page = browser.open_page(path, dark=True)
+    dark = {"name": "prefers-color-scheme", "value": "dark"}
+    page.call("Emulation.setEmulatedMedia", media="print", features=[dark])
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     page.close()

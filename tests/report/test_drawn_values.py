@@ -78,3 +78,16 @@ def test_letters_from_all_over_the_world_do_not_warn(tmp_path, recwarn):
     assert "身長" in inline_figure(foreign, name="a", label="l").svg
     save(foreign, tmp_path / "p")
     assert [str(w.message) for w in recwarn] == []
+
+
+def test_histograms_and_bars_are_read_too():
+    def counted() -> Figure:
+        figure, axes = new_axes("size", "number")
+        axes.stairs([3.0, 5.0], [0.0, 1.0, 4.0], fill=True)
+        axes.bar([6.0, 8.0], [2.0, 4.0], width=1.0)
+        return figure
+
+    rows = list(csv.reader(io.StringIO(inline_figure(counted, name="a", label="l").csv)))[1:]
+    assert [(name, float(x), float(y)) for name, x, y in rows] == [
+        ("bars", 6.0, 2.0), ("bars", 8.0, 4.0), ("", 0.5, 3.0), ("", 2.5, 5.0),
+    ]  # fmt: skip
