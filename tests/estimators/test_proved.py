@@ -103,8 +103,10 @@ def test_relu_takes_part_where_its_gap_can_be_proved():
     assert _row(model, "relu").took_part
     assert model.optimal_
     wide = Rows(np.zeros((50, 6)), [np.zeros(50)], get_loss("squared"), [])
-    assert "more than 5 columns" in left_out("relu", wide)
-    long = Rows(np.zeros((2000, 3)), [np.zeros(2000)], get_loss("squared"), [])
+    assert "more than 2 columns" in left_out("relu", wide)
+    thin = Rows(np.zeros((50, 1)), [np.zeros(50)], get_loss("squared"), [])
+    assert "it is the additive network" in left_out("relu", thin)
+    long = Rows(np.zeros((2000, 2)), [np.zeros(2000)], get_loss("squared"), [])
     assert "too dear" in left_out("relu", long)
     many = Rows(np.zeros((1000, 300)), [np.zeros(1000)], get_loss("squared"), [])
     assert "300² products" in left_out("quadratic", many)

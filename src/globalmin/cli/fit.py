@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from globalmin._options import Method, Scaling, Trained, Until
+
+if TYPE_CHECKING:
+    from globalmin.cli.options import FitOptions
 
 SHALLOW = "Interpolating networks: any of these asks for one, as --interpolate does"
 
@@ -16,12 +19,12 @@ TARGET = typer.Option(
 )
 ACTIVATION = typer.Option(
     metavar="A",
-    help="softplus, relu, tanh, sigmoid, erf, quadratic, softplus(4), ...",
+    help="Interpolating: softplus, relu, tanh, sigmoid, erf, quadratic, softplus(4), ...",
     rich_help_panel=SHALLOW,
 )
 WIDTH = typer.Option(
     metavar="K",
-    help="Number of neurons, or auto: the fewest that should do, then more.",
+    help="Interpolating: number of neurons, or auto: the fewest that should do, then more.",
     rich_help_panel=SHALLOW,
 )
 INTERPOLATE = typer.Option(
@@ -39,14 +42,17 @@ DECAY = typer.Option(
 )
 UNTIL = typer.Option(
     rich_help_panel=SHALLOW,
-    help="What ends the training; proved, with gradient_descent: a proof about its own start.",
+    help="Interpolating: what ends the training; proved, with gradient_descent: a proof "
+    "about its own start.",
     show_default="descent for gradient_descent, else tolerance",
 )
 DEEP = "Deep networks: any of these asks for one"
-DEPTH = typer.Option(metavar="H", min=1, help="Hidden layers, all trained.", rich_help_panel=DEEP)
+DEPTH = typer.Option(
+    metavar="H", min=1, help="Deep network: hidden layers, all trained.", rich_help_panel=DEEP
+)
 ARCHITECTURE = typer.Option(
     metavar="A",
-    help="fully_connected, resnet or convolutional_resnet.",
+    help="Deep network: fully_connected, resnet or convolutional_resnet.",
     rich_help_panel=DEEP,
 )
 IMAGE = typer.Option(
@@ -109,12 +115,15 @@ FILTERS = typer.Option(metavar="M", min=1, help="Shared filters.", rich_help_pan
 HEAD = typer.Option(metavar="H", help="trained, average or signed.", rich_help_panel=PATCHES)
 PADDING = typer.Option(metavar="Z", help="Zeros around, or same.", rich_help_panel=PATCHES)
 NORMALIZE = typer.Option(metavar="N", help="none, unit or contrast.", rich_help_panel=PATCHES)
-BIAS = typer.Option("--bias/--no-bias", help="Append a constant column 1.", rich_help_panel=SHALLOW)
+BIAS = typer.Option(
+    "--bias/--no-bias", help="Interpolating: append a constant column 1.", rich_help_panel=SHALLOW
+)
 TRAINED = typer.Option(
-    help="Train the first layer (W), both (vW) or the head (v).", rich_help_panel=SHALLOW
+    help="Interpolating: train the first layer (W), both (vW) or the head (v).",
+    rich_help_panel=SHALLOW,
 )
 MAX_ITER = typer.Option(
-    metavar="N", min=1, help="Most steps of one start.", rich_help_panel=SHALLOW
+    metavar="N", min=1, help="Interpolating: most steps of one start.", rich_help_panel=SHALLOW
 )
 OUT = typer.Option(
     metavar="DIR", help="Output folder.", show_default="DATA without suffix, plus -fit"
@@ -134,7 +143,9 @@ def fit(
     interpolate: Annotated[bool, INTERPOLATE] = False,
     activation: Annotated[str, ACTIVATION] = "softplus",
     width: Annotated[str, WIDTH] = "auto",
-    method: Annotated[Method, typer.Option(help="How to train.", rich_help_panel=SHALLOW)] = "auto",
+    method: Annotated[
+        Method, typer.Option(help="Interpolating: how to train.", rich_help_panel=SHALLOW)
+    ] = "auto",
     bias: Annotated[bool, BIAS] = True,
     scaling: Annotated[
         Scaling, typer.Option(help="Treatment of the columns, undone at prediction.")
@@ -187,7 +198,6 @@ def fit(
     from globalmin.cli.options import (
         FitOptions,
         check_activation,
-        check_choice,
         check_decay,
         check_deep,
         check_output,
@@ -195,18 +205,13 @@ def fit(
         check_until,
         check_width,
     )
-    from globalmin.cli.roads import MODELS, decay_number, road_of
-    from globalmin.cli.terminal import say
+    from globalmin.cli.roads import decay_number
 
-    check_choice("--model", model, MODELS)
-    typed = {name for name in ctx.params if _is_typed(ctx, name)}
-    road = road_of(model, typed, interpolate=interpolate, targets=target, scaling=scaling)
-    if road.note:
-        say(f"globalmin: note: {road.note}")
-    if model == "deep" and depth is None:
-        depth = 3
-    pixels = image if patch_size is None else None
-    layers, form, pixels = check_deep(depth, architecture, pixels, method, trained)
+    is_regularized = _road(ctx, model, target, interpolate=interpolate, scaling=scaling)
+    depth = 3 if model == "deep" and depth is None else depth
+    layers, form, pixels = check_deep(
+        depth, architecture, image if patch_size is None else None, method, trained
+    )
     options = FitOptions(
         data=data,
         targets=check_targets(target),
@@ -220,7 +225,7 @@ def fit(
         trained=trained,
         max_iter=max_iter,
         weight_decay=0.0
-        if road.is_regularized
+        if is_regularized
         else check_decay(decay_number(weight_decay), activation, method, trained),
         out=check_output(out or Path(f"{data.stem}-fit"), force=force),
         quiet=quiet or json,
@@ -229,7 +234,7 @@ def fit(
         image=pixels,
         until=check_until(until, method, trained, is_shallow=form is None and patch_size is None),
     )
-    if road.is_regularized:
+    if is_regularized:
         from globalmin.cli.regularized import Asked, fit_regularized
         from globalmin.cli.tables import Columns, column_list
 
@@ -241,12 +246,32 @@ def fit(
 
         asked = PatchOptions(patch_size, stride, filters, head, image, padding, normalize)
         return fit_patches(options, asked, as_json=json)
+    return _interpolated(options, as_json=json)
+
+
+def _interpolated(options: FitOptions, *, as_json: bool) -> int:
     from globalmin.cli.fitting import fit_and_write
     from globalmin.cli.summary import print_outcome
 
     outcome = fit_and_write(options)
-    print_outcome(outcome, as_json=json)
+    print_outcome(outcome, as_json=as_json)
     return outcome.exit_code
+
+
+def _road(
+    ctx: typer.Context, model: str, targets: list[str], *, interpolate: bool, scaling: str
+) -> bool:
+    """Whether the model has weight decay; if an option implied that it has none, that is said."""
+    from globalmin.cli.options import check_choice
+    from globalmin.cli.roads import MODELS, road_of
+    from globalmin.cli.terminal import say
+
+    check_choice("--model", model, MODELS)
+    typed = {name for name in ctx.params if _is_typed(ctx, name)}
+    road = road_of(model, typed, interpolate=interpolate, targets=targets, scaling=scaling)
+    if road.note:
+        say(f"globalmin: note: {road.note}")
+    return road.is_regularized
 
 
 def _is_typed(ctx: typer.Context, name: str) -> bool:
