@@ -37,6 +37,9 @@ PALETTE = {
 }
 
 SIZE = (4.7, 3.1)
+_PLAIN = 0x2000  # letters below are in the style sheet's font
+# families with many scripts, asked for the letters that the style sheet's font has not
+_LARGE_FONTS = ("CJK", "Sans SC", "Sans JP", "Sans KR", "Unicode", "WenQuanYi", "IPA", "Gothic")
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 STYLE: dict[str, Any] = {
@@ -62,6 +65,30 @@ def style() -> AbstractContextManager[None]:
     import matplotlib
 
     return matplotlib.rc_context({**matplotlib.rcParamsDefault, **STYLE, "backend": "svg"})  # pyright: ignore[reportArgumentType]
+
+
+def families_for(text: str) -> list[str]:
+    """Font families to draw a text with: that of the style sheet, then an installed one that has
+    the letters which it lacks (ideographs, Hangul); none is added where none is installed.
+    """
+    from matplotlib import font_manager
+    from matplotlib.ft2font import FT2Font
+
+    missing = {ord(letter) for letter in text if ord(letter) > _PLAIN}
+    found = [*STYLE["font.family"]]
+    if not missing:
+        return found
+    missing -= set(FT2Font(font_manager.findfont(found[0])).get_charmap())
+    candidates = {font.name: font.fname for font in font_manager.fontManager.ttflist
+                  if any(word in font.name for word in _LARGE_FONTS)}  # fmt: skip
+    for name, path in sorted(candidates.items()):
+        if not missing:
+            break
+        own = set(FT2Font(path).get_charmap())
+        if missing & own:
+            found.append(name)
+            missing -= own
+    return found
 
 
 def save(draw: Callable[[], Figure], path: Path) -> tuple[Path, Path]:

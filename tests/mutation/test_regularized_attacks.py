@@ -19,10 +19,11 @@ from tests.oracles.claim_grammar import MalformedError
 from tests.oracles.fraction_checker import check_bytes as slow_check
 from tests.oracles.fraction_checker import oracle_truth
 
+from globalmin_check.claims import dual_quadratic
 from globalmin_check.engine import check_bytes
 
 SEED = 181
-FILES, CAMPAIGN = 100, 1000
+FILES, CAMPAIGN, ZEROS = 100, 1000, 40
 OPTIMA, ALL_OPTIMA = 10, 500
 
 
@@ -66,6 +67,20 @@ def test_nothing_false_of_a_thousand_is_accepted(constraint: str):
     counts = attack(constraint, CAMPAIGN, SEED + 1)
     print(constraint, dict(counts))
     assert counts["files"] == CAMPAIGN  # files that both checkers judged, not attempts
+
+
+def test_nothing_false_is_accepted_on_the_road_for_zeros(monkeypatch):
+    """Sums of squares in integers over the nonzeros, taken for every file of quadratic neurons."""
+    monkeypatch.setattr(dual_quadratic, "_ZEROS", 0)
+    counts = attack("quadratic", ZEROS, SEED + 4)
+    assert counts["ACCEPTED"] >= ZEROS // 10
+    assert counts["false"] >= ZEROS // 6
+
+
+@pytest.mark.campaign
+def test_nothing_false_of_a_thousand_is_accepted_on_the_road_for_zeros(monkeypatch):
+    monkeypatch.setattr(dual_quadratic, "_ZEROS", 0)
+    print("zeros", dict(attack("quadratic", 2 * CAMPAIGN, SEED + 5)))
 
 
 def floors_hold(count: int, seed: int, starts: int) -> list[float]:

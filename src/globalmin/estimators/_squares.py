@@ -83,7 +83,53 @@ def _unscaled(network: SquaresNetwork, steps: Preprocessing) -> SquaresNetwork:
     return SquaresNetwork(W, network.bias - W @ steps.x_shift, network.v, network.intercept)
 
 
-class SquaresNetworkEstimator(RegularizedEstimator):
+class ReadsInteractions:
+    """What every estimator of quadratic networks has: the polynomial as a table and a picture."""
+
+    preprocessing_: Any
+
+    def _squares(self) -> list[SquaresNetwork]:
+        """The networks as functions of the columns after scaling."""
+        raise NotImplementedError
+
+    @property
+    def interactions_(self) -> Interactions | list[Interactions]:
+        """The polynomial of each network, in the columns after scaling; a list if there are more
+        than two classes or several targets.
+        """
+        check_is_fitted(self)
+        given = self.preprocessing_
+        steps = given if isinstance(given, list) else [given]
+        networks = self._squares()
+        names = self._names(networks[0].n_features)
+        pairs = zip(networks, steps, strict=True)
+        found = [interactions_of(network, step, names) for network, step in pairs]
+        return found[0] if len(found) == 1 else found
+
+    def plot_interactions(self, *, target: int = 0, most: int = 12) -> Figure:
+        """Who interacts with whom: squares and products as a triangle of colors, linear terms
+        beside it.
+
+        Parameters
+        ----------
+        target : int
+            The class, where there are more than two, or the target, where there are several.
+        most : int
+            Columns to draw at most, those with the largest coefficients.
+        """
+        from globalmin.regularized.interaction_figure import draw_interactions
+
+        found = self.interactions_
+        return draw_interactions(found[target] if isinstance(found, list) else found, most)
+
+    def _names(self, count: int) -> list[str]:
+        given = getattr(self, "feature_names_in_", None)
+        if given is not None:
+            return [str(name) for name in given]
+        return [f"column {j}" for j in range(count)]
+
+
+class SquaresNetworkEstimator(ReadsInteractions, RegularizedEstimator):
     """Base of the estimators of networks of squares with any convex loss."""
 
     loss: str
@@ -106,39 +152,13 @@ class SquaresNetworkEstimator(RegularizedEstimator):
     def _largest_decay(self, problem: RegularizedProblem) -> float:
         return largest_squares_decay(problem)
 
+    def _squares(self) -> list[SquaresNetwork]:
+        return self.networks_
+
     def _decay_path(
         self, problem: RegularizedProblem, decays: Sequence[float], *, gap: float
     ) -> Iterator[Run]:
         return squares_path(problem, decays, gap=gap)
-
-    @property
-    def interactions_(self) -> Interactions | list[Interactions]:
-        """The polynomial of each network, in the columns after scaling; a list if there are more
-        than two classes.
-        """
-        check_is_fitted(self)
-        given = self.preprocessing_
-        steps = given if isinstance(given, list) else [given]
-        names = self._names()
-        pairs = zip(self.networks_, steps, strict=True)
-        found = [interactions_of(network, step, names) for network, step in pairs]
-        return found[0] if len(found) == 1 else found
-
-    def plot_interactions(self, *, target: int = 0, most: int = 12) -> Figure:
-        """Who interacts with whom: squares and products as a triangle of colors, linear terms
-        beside it.
-
-        Parameters
-        ----------
-        target : int
-            The class, where there are more than two.
-        most : int
-            Columns to draw at most, those with the largest coefficients.
-        """
-        from globalmin.regularized.interaction_figure import draw_interactions
-
-        found = self.interactions_
-        return draw_interactions(found[target] if isinstance(found, list) else found, most)
 
     def _checked_rows(self, X: Any) -> Any:
         checked: Any = validate_data(self, X, reset=False, accept_sparse="csr")
@@ -160,12 +180,6 @@ class SquaresNetworkEstimator(RegularizedEstimator):
         tags: Any = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-    def _names(self) -> list[str]:
-        given = getattr(self, "feature_names_in_", None)
-        if given is not None:
-            return [str(name) for name in given]
-        return [f"column {j}" for j in range(self.networks_[0].n_features)]
 
     def _raw(self, X: Any, y: Any, **checks: Any) -> tuple[Array, Any]:
         """Inputs and labels after scikit-learn's checks."""

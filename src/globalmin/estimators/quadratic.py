@@ -24,11 +24,13 @@ from globalmin.data.validation import matrix_bytes, require_memory
 from globalmin.errors import DataError
 from globalmin.estimators._base import ShallowNetworkEstimator, _single
 from globalmin.estimators._gap import half_square
+from globalmin.estimators._squares import ReadsInteractions
 from globalmin.optimize.run import Status
 from globalmin.proving.proof import Proof
 from globalmin.quadratic.general_activation import balanced_head, solve_general_quadratic
 from globalmin.quadratic.solve import QuadraticSolution, solve_quadratic
 from globalmin.quadratic.solver import without_zero_neurons
+from globalmin.regularized.squares import SquaresNetwork
 from globalmin.shallow.complete_square import coefficients_of
 from globalmin.shallow.network import ShallowNetwork
 
@@ -79,7 +81,9 @@ def weighted_dataset(
     return Dataset.from_raw(X, y, fitted)
 
 
-class QuadraticNetworkEstimator(MultiOutputMixin, RegressorMixin, ShallowNetworkEstimator):
+class QuadraticNetworkEstimator(
+    ReadsInteractions, MultiOutputMixin, RegressorMixin, ShallowNetworkEstimator
+):
     """What the regressor and its cross-validated variant share: solve, prove, warn, predict."""
 
     signs: Signs
@@ -192,10 +196,26 @@ class QuadraticNetworkEstimator(MultiOutputMixin, RegressorMixin, ShallowNetwork
             X, y, bias=bool(self.bias), scaling=self.scaling, bias_scale=float(bias_scale)
         )
 
+    def _squares(self) -> list[SquaresNetwork]:
+        if self.activation != "quadratic":
+            raise DataError(
+                f"interactions_ are those of activation='quadratic', not {self.activation!r}; "
+                "matrix_ holds the quadratic part"
+            )
+        scale = float(getattr(self, "bias_scale_", None) or getattr(self, "bias_scale", 1.0))
+        return [_with_biases(network, bool(self.bias), scale) for network in self.networks_]
+
     def predict(self, X: Any) -> Array:
         """Outputs in the units of y, shaped like the y of `fit`."""
         outputs = self._outputs(X)
         return outputs.reshape(len(outputs), *self._labels_shape)
+
+
+def _with_biases(network: ShallowNetwork, has_bias: bool, bias_scale: float) -> SquaresNetwork:
+    """The same function with the constant feature as biases, and the bias scale in the weights."""
+    W = network.W[:, :-1] if has_bias else network.W
+    bias = network.W[:, -1] if has_bias else np.zeros(network.width)
+    return SquaresNetwork(W / bias_scale, bias, network.v)
 
 
 def _of(which: list[int], solutions: list[QuadraticSolution]) -> str:
@@ -216,6 +236,9 @@ class QuadraticNetworkRegressor(QuadraticNetworkEstimator):
 
     Parameters
     ----------
+    loss : str
+        "squared". The same networks with the losses huber, quantile and poisson:
+        `SquaresNetworkRegressor`; with logistic and hinge losses: `QuadraticNetworkClassifier`.
     signs : str
         "mixed" (heads +1 and -1) or "positive" (heads +1: a positive semidefinite form).
     activation : str
@@ -271,6 +294,8 @@ class QuadraticNetworkRegressor(QuadraticNetworkEstimator):
         Proved bound of the objective minus its infimum; infinity without certificate.
     objective_ : float
         The objective in floats, an estimate.
+    interactions_ : Interactions
+        Constant, linear terms, squares and products; print it, or `plot_interactions()`.
     lower_bound_ : float
         The same as `loss_lower_`, by the name that all estimators share.
     optimal_ : bool
@@ -305,6 +330,7 @@ class QuadraticNetworkRegressor(QuadraticNetworkEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **SHARED_CONSTRAINTS,
+        "loss": [str],
         "activation": [str],
         "weight_decay": [Interval(Real, 0, None, closed="left")],
         "bias_scale": [Interval(Real, 0, None, closed="neither")],
@@ -313,6 +339,7 @@ class QuadraticNetworkRegressor(QuadraticNetworkEstimator):
     def __init__(
         self,
         *,
+        loss: str = "squared",
         signs: Signs = "mixed",
         activation: str = "quadratic",
         weight_decay: float = 0.0,
@@ -326,6 +353,7 @@ class QuadraticNetworkRegressor(QuadraticNetworkEstimator):
         memory_limit: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
+        self.loss = loss
         self.signs = signs
         self.activation = activation
         self.weight_decay = weight_decay
@@ -350,6 +378,12 @@ class QuadraticNetworkRegressor(QuadraticNetworkEstimator):
         y : Any
             n labels, or n x q for q targets.
         """
+        if self.loss != "squared":
+            raise DataError(
+                f"loss={self.loss!r}: this class is for the squared loss; "
+                f"SquaresNetworkRegressor(loss={self.loss!r}) trains the same networks with huber, "
+                "quantile and poisson, QuadraticNetworkClassifier with losses of classes"
+            )
         data = self._dataset(*self._checked(X, y), self.bias_scale)
         self._fit_solutions(data, float(self.weight_decay))
         return self

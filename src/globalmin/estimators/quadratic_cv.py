@@ -110,6 +110,8 @@ class QuadraticNetworkRegressorCV(QuadraticNetworkEstimator):
         feature_names_in_ as in scikit-learn.
     optimal_ : bool
         As in `QuadraticNetworkRegressor`.
+    interactions_ : Interactions
+        As in `QuadraticNetworkRegressor`.
     loss_upper_, loss_lower_, lower_bound_, gap_, objective_ : float
         Of the refitted network, as in `QuadraticNetworkRegressor`; n_features_in_ and
         feature_names_in_ as in scikit-learn.

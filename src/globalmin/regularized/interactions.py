@@ -4,6 +4,7 @@ columns, so that a person can read who interacts with whom.
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -78,9 +79,32 @@ class Interactions:
             else f"{row.first} × {row.second}"
             for row in rows
         ]
-        width = max(map(len, words), default=0)
+        width = max(map(columns_of, words), default=0)
         pairs = zip(words, rows, strict=True)
-        return "\n".join(f"{word:<{width}}  {row.coefficient:+.4g}" for word, row in pairs)
+        return "\n".join(
+            f"{word}{' ' * (width - columns_of(word))}  {row.coefficient:+.4g}"
+            for word, row in pairs
+        )
+
+
+def columns_of(text: str) -> int:
+    """Columns of a terminal that a text takes: ideographs take two, marks upon letters none."""
+    marks = sum(unicodedata.combining(letter) > 0 for letter in text)
+    return len(text) - marks + sum(unicodedata.east_asian_width(c) in "WF" for c in text)
+
+
+def shortened(name: str, most: int) -> str:
+    """A name of at most so many columns, its middle left out if it is longer: beginnings and ends
+    tell names apart.
+    """
+    if columns_of(name) <= most:
+        return name
+    head, tail = name, name
+    while columns_of(head) > (most - 1) // 2 + (most - 1) % 2:
+        head = head[:-1]
+    while columns_of(tail) > (most - 1) // 2:
+        tail = tail[1:]
+    return f"{head}…{tail}"
 
 
 def interactions_of(
