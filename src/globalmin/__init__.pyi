@@ -45,6 +45,8 @@ from globalmin.estimators import ReluNetworkRegressor as ReluNetworkRegressor
 from globalmin.estimators import ShallowNetworkClassifier as ShallowNetworkClassifier
 from globalmin.estimators import ShallowNetworkRegressor as ShallowNetworkRegressor
 from globalmin.estimators import SquaresNetworkRegressor as SquaresNetworkRegressor
+from globalmin.examination.examine import examine as examine
+from globalmin.examination.outcome import Examination as Examination
 from globalmin.factorization.claims import certify_factorization as certify_factorization
 from globalmin.factorization.factors import Factors as Factors
 from globalmin.factorization.train import factorize as factorize
