@@ -54,6 +54,8 @@ from globalmin.estimators import SquaresNetworkRegressor as SquaresNetworkRegres
 from globalmin.estimators import choose_model as choose_model
 from globalmin.estimators.saved import SavedModel as SavedModel
 from globalmin.estimators.saved import load as load
+from globalmin.examination.examine import examine as examine
+from globalmin.examination.outcome import Examination as Examination
 from globalmin.factorization.claims import certify_factorization as certify_factorization
 from globalmin.factorization.factors import Factors as Factors
 from globalmin.factorization.train import factorize as factorize

@@ -52,6 +52,15 @@ SAID = {
         "1e-06 was asked for",
         "0.582107",
     ),
+    "bring-your-model.md": (
+        "ACCEPTED",
+        "global minimum",
+        "not trained far enough",
+        "its outputs differ by",
+        "2 things that cannot be represented",
+        "('softplus',) True",
+        "weights are rounded",
+    ),
     "deep.md": ("ACCEPTED", "global minimum", "DeepNetwork 10"),
     "sjl.md": (
         "SJL-T2.1 its hypotheses hold here",
@@ -127,6 +136,10 @@ assert model.score(new[:400], wanted[:400]) > 0.9
 assert (scores.argmax(axis=1) == wanted[:400]).mean() > 0.9
 first = 0.5 * np.square(start.predict(data.X) - data.y).sum()
 assert abs(before.losses([0])[0] / first - 1) < 1e-9
+""",
+    "bring-your-model.md": """
+assert found.verdict == "global minimum" and found.is_proved and found.gap < 1e-18
+assert gm.check("examined/given.gmc").verdict == gm.check("theirs.gmc").verdict == "ACCEPTED"
 """,
     "tutorial.md": "assert model.verdict_ == chosen.verdict_ == 'ACCEPTED' and chosen.optimal_",
     "choose.md": "assert model.optimal_ and model.relative_gap_ <= 1e-6",

@@ -28,6 +28,7 @@ CONTRACT = {
     "register_activation": {"phi"},  # the function itself
     "DeepNetwork": {"weights"},
     "HomogeneousNetwork": {"layers"},  # the layers themselves
+    "ImportedNetwork": {"layers"},
     "Penalty": {"intercept"},  # of the network, not a constant feature
     "RegularizedNetwork": {"intercept"},
     "ReluNetworkClassifier": {"intercept"},

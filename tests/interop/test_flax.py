@@ -36,7 +36,7 @@ def test_a_sequential_module_is_read_with_its_outputs(activation):
     own = sequential(FUNCTIONS[activation])
     net = from_flax(own)
     assert net.activations == (gm.get_activation(activation).spelling,)
-    assert net.agreement.precision == "float64"
+    assert net.agreement.arithmetic == "float64"
     assert net.agreement.relative <= 1e-12
     np.testing.assert_allclose(net.predict(ROWS), own(jnp.asarray(ROWS)), **SINGLE)
     if activation in ("relu", "tanh"):

@@ -33,7 +33,7 @@ def test_a_model_is_read_with_its_outputs(activation):
     net = from_keras(own)
     assert net.activations == (ACTIVATIONS[activation],)
     # jax and torch compute in float32 there: the bound of rounding, and the same by loops below
-    assert net.agreement.precision == "float32"
+    assert net.agreement.arithmetic == "float32"
     assert "computes in float32" in str(net.agreement)
     assert net.agreement.largest <= net.agreement.tol < 1e-3
     np.testing.assert_allclose(net.predict(ROWS), own.predict(ROWS, verbose=0), **SINGLE)

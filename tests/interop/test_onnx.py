@@ -44,7 +44,7 @@ def test_graphs_exported_by_torch_are_read(activation, tmp_path):
     room = 1e-6 if activation == "leaky_relu" else 1e-12
     np.testing.assert_allclose(net.predict(ROWS), outputs(own), rtol=0, atol=room)
     np.testing.assert_allclose(net.predict(ROWS), from_torch(own).predict(ROWS), atol=room)
-    assert net.agreement.precision == "float64"
+    assert net.agreement.arithmetic == "float64"
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])

@@ -18,7 +18,7 @@ nn = torch.nn
 def test_a_module_is_read_with_its_outputs(activation, dtype):
     own = module(activation, dtype=dtype)
     net = from_torch(own)
-    assert net.agreement.precision == "float64"
+    assert net.agreement.arithmetic == "float64"
     assert net.agreement.relative <= 1e-12
     np.testing.assert_allclose(net.predict(ROWS), outputs(own)[:, 0], rtol=0, atol=1e-12)
     assert net.predict(ROWS[:1])[0] == pytest.approx(by_loops(net, ROWS[0])[0], abs=1e-13)
@@ -104,7 +104,7 @@ def test_a_module_that_does_not_run_in_float64_is_compared_in_float32_with_its_r
             return self.net(x.float())
 
     net = from_torch(Single())
-    assert net.agreement.precision == "float32"
+    assert net.agreement.arithmetic == "float32"
     assert "does not run in float64" in str(net.agreement)
     # unit roundoff of float32 times sums of a few terms of size about 1
     assert net.agreement.tol < 1e-4

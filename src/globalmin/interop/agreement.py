@@ -41,7 +41,7 @@ class Agreement:
         The same relative to one plus the largest output.
     tol : float
         What rounding may make of it at most, where it was largest.
-    precision : str
+    arithmetic : str
         "float64" or "float32": in which the framework computed.
     rows : int
         Number of probe rows.
@@ -52,14 +52,14 @@ class Agreement:
     largest: float
     relative: float
     tol: float
-    precision: str
+    arithmetic: str
     rows: int
     reason: str = ""
 
     def __str__(self) -> str:
         why = f" ({self.reason})" if self.reason else ""
         return (
-            f"outputs agree with the framework's own in {self.precision}{why} to "
+            f"outputs agree with the framework's own in {self.arithmetic}{why} to "
             f"{self.largest:.2g} on {self.rows} rows, rounding allows {self.tol:.2g}"
         )
 

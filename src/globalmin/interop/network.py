@@ -33,7 +33,7 @@ OUTPUTS = ("identity", "softmax", "exp")  # of the outputs, besides the activati
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """phi(W x + b).
+    """One layer of a network from elsewhere, phi(W x + b).
 
     Attributes
     ----------

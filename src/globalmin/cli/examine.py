@@ -1,0 +1,78 @@
+"""`globalmin examine`: the verdict on a network that somebody trained."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from globalmin.cli.brought import MODEL, NEURONS, OUTPUT, is_foreign
+
+
+def examine(
+    model: Annotated[Path, MODEL],
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DATA", help="Table: .csv, .npz or .parquet.", exists=True, dir_okay=False
+        ),
+    ],
+    *,
+    target: Annotated[
+        str, typer.Option("--target", "-t", metavar="COL", help="Column the network predicts.")
+    ],
+    trained: Annotated[
+        str, typer.Option(metavar="W|vW", help="Layers that the landscape is a function of.")
+    ] = "vW",
+    activation: Annotated[str | None, NEURONS] = None,
+    output: Annotated[int | None, OUTPUT] = None,
+    max_iter: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Most steps of polishing.")
+    ] = 500,
+    seed: Annotated[int, typer.Option(metavar="S", min=0, help="Of starts elsewhere.")] = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Keep both certificates and the polished network here."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+) -> int:
+    """Say what the network in MODEL is for the loss on DATA, and what polishing reaches.
+
+    A global minimum, near one (how far in loss), a saddle (which way down), a trap, or not trained
+    far enough; with a certificate for the network as given and for the polished one. Exits with 0
+    if the checker accepted one about the network as given.
+    """
+    from globalmin.cli import terminal
+    from globalmin.cli.options import check_model, check_output, check_trained
+
+    layers = check_trained(trained)
+    check_model(model)
+    if out is not None:
+        check_output(out)
+    from globalmin.examination.examine import examine as look
+
+    if is_foreign(model):
+        from globalmin.cli.brought import load_foreign
+
+        network, table = load_foreign(model, data, target, activation=activation)
+        rows = (table.X, table.y.ravel())
+    else:
+        from globalmin.cli.certify import load_stored
+
+        network, rows = load_stored(model, data, target, 0.0, 0)
+        output = None
+    options = {"output": output, "trained": layers, "max_iter": max_iter, "seed": seed}
+    with terminal.working("examining", quiet=quiet or json):
+        found = look(network, rows, **options)
+    written = {} if out is None else found.save(out)
+    code = terminal.ACCEPTED if found.proof.is_accepted else terminal.NOT_CERTIFIED
+    files = {name: str(path) for name, path in written.items()}
+    if json:
+        record = {"command": "examine", "exit_code": code, **found.as_dict(), "files": files}
+        terminal.print_json(record)
+    else:
+        copied = [(name, path, terminal.COPY) for name, path in files.items()]
+        terminal.print_rows([*((label, text, "") for label, text in found.lines()), *copied])
+    return code

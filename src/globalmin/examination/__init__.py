@@ -1,0 +1,3 @@
+"""The verdict on a network that somebody trained: minimum, near one, saddle, trap, or not trained
+far enough; what polishing reaches, and certificates of both.
+"""
