@@ -237,3 +237,28 @@ def test_diabetes_is_chosen_for_as_the_docs_say_and_matches_ridge_by_scikit_lear
     assert model.optimal_
     assert isinstance(model.baseline_[-1], Ridge)
     assert _row(model, "best constant").loss == pytest.approx(0.5, abs=0.02)
+
+
+def test_a_softmax_is_one_network_with_one_proof_beside_the_same_folds():
+    """The loss of the best constant is known by hand; the others lie below it."""
+    from sklearn.datasets import load_iris
+    from sklearn.metrics import log_loss
+
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    model = gm.ProvedNetworkClassifier(loss="softmax", cv=3).fit(X, names)
+    assert (model.model_, model.verdict_, model.optimal_) == ("additive", "ACCEPTED", True)
+    assert len(model.networks_) == 1
+    rows = {row.name: row for row in model.candidates_}
+    assert "several outputs" in rows["quadratic"].note
+    shares = np.bincount(y) / len(y)
+    # stratified folds of 50 a class: the constant is the same on all, and its loss log 3
+    assert rows["best constant"].loss == pytest.approx(-np.log(shares[0]), rel=1e-3)
+    assert 0 < rows["additive"].loss < rows["best constant"].loss
+    assert rows["logistic regression"].loss < rows["best constant"].loss
+    proba = model.predict_proba(X)
+    assert np.allclose(proba.sum(axis=1), 1.0)
+    assert log_loss(y, proba) < rows["best constant"].loss
+    assert set(model.predict(X)) == set(names)
+    with pytest.raises(gm.DataError, match="only additive networks have several outputs"):
+        gm.ProvedNetworkClassifier(models="quadratic", loss="softmax").fit(X, names)

@@ -76,7 +76,7 @@ GAP = typer.Option(
 )
 LOSS = typer.Option(
     metavar="L",
-    help="squared, huber, quantile, poisson; logistic, hinge, squared_hinge classify.",
+    help="squared, huber, quantile, poisson; logistic, softmax, hinge, squared_hinge classify.",
     rich_help_panel=REGULARIZED,
 )
 INTERACTIONS = typer.Option(

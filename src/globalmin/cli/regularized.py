@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 CERTIFICATE, PREDICTIONS, FACTS = "certificate.gmc", "predictions.csv", "fit.json"
 MODEL, REPORT = "model.safetensors", "report.html"
 REGRESSION = ("squared", "huber", "quantile", "poisson")
-CLASSIFICATION = ("logistic", "hinge", "squared_hinge")
+CLASSIFICATION = ("logistic", "softmax", "hinge", "squared_hinge")
 
 
 @dataclass(frozen=True)

@@ -104,6 +104,9 @@ def _read(model: Any) -> list[list[dict[str, Any]]]:
     if model.model_ == "additive":
         found = chosen.terms_
         parts = found if found and isinstance(found[0], list) else [found]
+        if len(chosen.networks_) < len(parts):  # outputs that share neurons: what moves any most
+            largest = sorted((t for part in parts for t in part), key=lambda t: -t.size)
+            parts = [[*{t.columns: t for t in reversed(largest)}.values()][::-1]]
         return [
             [{"name": t.name, "size": t.size, "width": t.width} for t in part] for part in parts
         ]

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -19,17 +19,20 @@ from sklearn.svm import LinearSVC
 
 from globalmin._types import Array
 from globalmin.estimators._candidates import Candidate, Rows
+from globalmin.losses.several import SeveralOutputs
 
+_LEAST_SHARE = 1e-12  # of a class that a fold never saw
 PENALTIES = np.geomspace(10.0, 1e-5, 13)
 """Per row: half the squared coefficients times this, beside the mean loss."""
 
 
 @dataclass(frozen=True)
 class Linear:
-    """A linear model and the name it goes by."""
+    """A linear model, the name it goes by, its loss, and for softmax the number of classes."""
 
     name: str
     loss: str
+    classes: int = 0
 
     def model(self, penalty: float, n: int) -> Any:
         """With this penalty for each of n rows."""
@@ -44,9 +47,19 @@ class Linear:
     def outputs(self, penalty: float, X: Array, y: Array, weight: Array, rows: Array) -> Array:
         """At rows, of the model fitted to X and y, in the units of the loss."""
         model = self.model(penalty, len(X)).fit(X, y, sample_weight=weight)
+        if self.loss == "softmax":
+            return self._log_shares(model, rows, self.classes)
         if self.name == "Poisson regression":
             return np.log(np.maximum(model.predict(rows), 1e-300))
         return getattr(model, "decision_function", model.predict)(rows)
+
+    @staticmethod
+    def _log_shares(model: Any, rows: Array, outputs: int) -> Array:
+        """Logarithms of the probabilities, of classes that the fold does not know too."""
+        known = model.classes_.astype(np.intp)
+        shares = np.full((len(rows), outputs), _LEAST_SHARE)
+        shares[:, known] = np.maximum(model.predict_proba(rows), _LEAST_SHARE)
+        return np.log(shares)
 
 
 def linear_for(loss: str) -> Linear:
@@ -54,6 +67,7 @@ def linear_for(loss: str) -> Linear:
     names = {
         "poisson": "Poisson regression",
         "logistic": "logistic regression",
+        "softmax": "logistic regression",
         "hinge": "linear support vector machine",
         "squared_hinge": "linear support vector machine",
     }
@@ -63,6 +77,8 @@ def linear_for(loss: str) -> Linear:
 def try_baselines(rows: Rows) -> tuple[list[Candidate], float]:
     """The rows of the linear model and of the constant, and the penalty of the former."""
     linear = linear_for(rows.loss.name)
+    if isinstance(rows.loss, SeveralOutputs):
+        linear = replace(linear, classes=rows.loss.outputs)
     started = time.perf_counter()
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # a solver that wants more steps is still a baseline
@@ -78,6 +94,8 @@ def try_baselines(rows: Rows) -> tuple[list[Candidate], float]:
 
 
 def _constant(rows: Rows, X: Array, y: Array, weight: Array, at: Array) -> Array:
+    if isinstance(rows.loss, SeveralOutputs):
+        return np.tile(rows.loss.centers(y, weight), (len(at), 1))
     return np.full(len(at), rows.loss.constant(y, weight))
 
 

@@ -167,6 +167,8 @@ def left_out(name: str, rows: Rows) -> str:
     """
     n, d = rows.X.shape
     networks = len(rows.labels)
+    if rows.loss.labels == "classes" and name != "additive":
+        return "left out: only additive networks have several outputs"
     if name == "quadratic" and rows.entries * d > _QUADRATIC_PRODUCTS:
         return f"left out: {n:,} rows x {d}² products x {networks} network(s) are too many"
     if name == "relu" and d == 1:

@@ -119,6 +119,8 @@ class ProvedNetworkEstimator(BaseEstimator):
         return names
 
     def _loss_object(self) -> Loss:
+        if self.loss == "softmax":
+            return get_loss("softmax", len(getattr(self, "classes_", "ab")))
         return get_loss(self.loss, getattr(self, "loss_parameter", None))
 
     def _compared(
@@ -150,6 +152,11 @@ class ProvedNetworkEstimator(BaseEstimator):
         absent: list[Candidate] = []
         for name in names:
             reason = left_out(name, compared) if self.models == "auto" else ""
+            if self.loss == "softmax" and name != "additive" and self.models != "auto":
+                raise DataError(
+                    f"models={self.models!r} with loss='softmax': only additive networks have "
+                    "several outputs; take models='additive' or loss='logistic'"
+                )
             if name == "relu" and given[2] is not None:
                 reason = reason or "left out: it takes no sample weights"
                 if names == ["relu"]:

@@ -174,8 +174,8 @@ class ProvedNetworkRegressor(RegressorMixin, ProvedNetworkEstimator):
         return self._ask("predict", X)
 
 
-def _is_logistic(model: ProvedNetworkClassifier) -> bool:
-    if model.loss != "logistic":
+def _has_probabilities(model: ProvedNetworkClassifier) -> bool:
+    if model.loss not in ("logistic", "softmax"):
         raise AttributeError(f"loss={model.loss!r} has no probabilities; take loss='logistic'")
     return True
 
@@ -192,7 +192,8 @@ class ProvedNetworkClassifier(ClassifierMixin, ProvedNetworkEstimator):
     models : str | Sequence[str]
         As in `ProvedNetworkRegressor`.
     loss : str
-        "logistic", "hinge" or "squared_hinge".
+        "logistic", "hinge" or "squared_hinge": more than two classes are one network per class
+        against the rest. "softmax": one additive network for all classes, with one proof.
     weight_decay : float | str
         As in `ProvedNetworkRegressor`.
     interactions : str | Sequence[Sequence[int]]
@@ -247,7 +248,7 @@ class ProvedNetworkClassifier(ClassifierMixin, ProvedNetworkEstimator):
     _classifies = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **CHOICE_CONSTRAINTS,
-        "loss": [StrOptions({"logistic", "hinge", "squared_hinge"})],
+        "loss": [StrOptions({"softmax", "logistic", "hinge", "squared_hinge"})],
     }
 
     def __init__(
@@ -294,9 +295,11 @@ class ProvedNetworkClassifier(ClassifierMixin, ProvedNetworkEstimator):
                 f"y has one class only, {self.classes_[0]!r}; a classifier needs at least two "
                 "classes"
             )
-        signs = _signs(codes, len(self.classes_))
+        labels = [*_signs(codes, len(self.classes_)).T]
+        if self.loss == "softmax":
+            labels = [codes.astype(np.float64)]
         weight = checked_weight(sample_weight, checked[0])
-        self._choose(X, checked[0], checked[1], [*signs.T], weight)
+        self._choose(X, checked[0], checked[1], labels, weight)
         return self
 
     def decision_function(self, X: Any) -> Array:
@@ -307,9 +310,9 @@ class ProvedNetworkClassifier(ClassifierMixin, ProvedNetworkEstimator):
         """The class of each row."""
         return self._ask("predict", X)
 
-    @available_if(_is_logistic)
+    @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> Array:
-        """Probabilities, (m, classes); only for the loss "logistic"."""
+        """Probabilities, (m, classes); only for the losses "logistic" and "softmax"."""
         return self._ask("predict_proba", X)
 
 
