@@ -171,7 +171,9 @@ def check_output(out: Path, *, force: bool = False) -> Path:
             f"--out {out} holds an earlier fit; give another folder, or --force to replace it"
         )
     nearest = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
-    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+    if not nearest.is_dir():
+        raise typer.BadParameter(f"--out {out} lies below the file {nearest}; give another folder")
+    if not os.access(nearest, os.W_OK | os.X_OK):
         raise typer.BadParameter(f"--out {out} cannot be written: no permission in {nearest}")
     return out
 

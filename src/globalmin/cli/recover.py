@@ -30,7 +30,9 @@ def recover(
     ],
     *,
     target: Annotated[str, typer.Option("--target", "-t", metavar="COL", help="Column of labels.")],
-    width: Annotated[int, typer.Option(metavar="K", min=1, help="Number of the neurons.")],
+    width: Annotated[
+        int, typer.Option("--neurons", "--width", metavar="K", min=1, help="Number of the neurons.")
+    ],
     activation: Annotated[
         str, typer.Option(metavar="A", help="sigmoid, sigmoid(2), tanh, softplus, erf, ...")
     ] = "sigmoid",

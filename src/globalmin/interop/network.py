@@ -187,7 +187,8 @@ class ImportedNetwork:
         rows = as_matrix(X, "X")
         if rows.shape[1] != self.n_features:
             raise DataError(
-                f"the network reads {self.n_features} features and X has {rows.shape[1]} columns"
+                f"the network reads {self.n_features} features and X has {rows.shape[1]} columns; "
+                "give the columns that it was trained on"
             )
         return rows if self.scaling is None else self.scaling.transform(rows)
 

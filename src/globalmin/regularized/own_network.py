@@ -94,7 +94,8 @@ def read_model(model: Any, data: Any) -> Given:
     network = model if isinstance(model, RegularizedNetwork) else _weights(model)
     if network.W.shape[1] != X.shape[1]:
         raise DataError(
-            f"the network reads {network.W.shape[1]} features and X has {X.shape[1]} columns"
+            f"the network reads {network.W.shape[1]} features and X has {X.shape[1]} columns; "
+            "give the columns that it was trained on"
         )
     linear = "none" if network.linear is None else "free"
     return Given(network, X, y, linear=linear)
@@ -141,7 +142,10 @@ def _shallow(model: ShallowNetwork, data: Any) -> Given:
     X, y = _pair(data)
     d = X.shape[1]
     if model.n_features not in (d, d + 1):
-        raise DataError(f"the network reads {model.n_features} features and X has {d} columns")
+        raise DataError(
+            f"the network reads {model.n_features} features and X has {d} columns; "
+            "give the columns that it was trained on"
+        )
     if model.n_features == d:
         network = RegularizedNetwork(model.W, np.zeros(model.width), model.v)
         return Given(network, X, y, hidden_bias="none", intercept="none")
