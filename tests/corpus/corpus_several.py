@@ -32,12 +32,17 @@ def _three(**network: object) -> tuple[Case, np.ndarray]:
     return case, U
 
 
+def _penalized() -> bytes:
+    """Columns of U that do not sum to zero, which D pays for."""
+    case, _ = _three(intercept="penalized", k0=F(1, 4))
+    U = np.array([[-1.0, 0.75, 0.25], [0, 0, 0], [0, 0, 0], [0, 0, 0]])
+    return file_of(case, U)
+
+
 def several_accepted() -> Files:
     """Both losses, every rule."""
     case, U = _three()
     none = changed(case, bias=None)
-    penalized = {"intercept": "penalized", "k0": F(1, 4)}
-    one_sided = np.array([[-1.0, 0.75, 0.25], [0, 0, 0], [0, 0, 0], [0, 0, 0]])
     return {
         "several_softmax_with_equality": file_of(*golden_softmax()),
         "several_squared_with_equality": file_of(*golden_squared()),
@@ -45,7 +50,7 @@ def several_accepted() -> Files:
         "several_two_parts": file_of(case, np.vstack([U, U * 2.0**-60])),
         "several_free_bias": file_of(*_three(hidden_bias="free")),
         "several_no_bias": file_of(none, U),
-        "several_penalized_intercept": file_of(changed(case, network=penalized), one_sided),
+        "several_penalized_intercept": _penalized(),
         "several_listed_groups": file_of(*_three(groups=[[0], [1]])),
     }
 
@@ -86,6 +91,7 @@ def several_rejected() -> dict[str, tuple[bytes, str]]:
         "several_free_bias_above": (file_of(*_three(hidden_bias="free", b=F(1, 4))), "Y7"),
         "several_p_up_too_small": (_beside(plain, "p_up", F(-1, 10**6)), "Y12"),
         "several_p_low_too_large": (_beside(plain, "p_low", F(1, 10**6)), "Y13"),
+        "several_price_not_paid": (_beside(_penalized(), "p_low", F(1, 10**6)), "Y13"),
         "several_squared_p_up_too_small": (
             _beside(file_of(*golden_squared()), "p_up", -tiny),
             "Y12",

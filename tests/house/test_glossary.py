@@ -33,6 +33,7 @@ CONTRACT = {
     "RegularizedNetwork": {"intercept"},
     "ReluNetworkClassifier": {"intercept"},
     "ReluNetworkRegressor": {"intercept"},
+    "SharedNetwork": {"intercept"},
     "SquaresNetwork": {"intercept"},
     "SquaresPenalty": {"intercept"},
     "optimality_gap": {"intercept"},

@@ -40,7 +40,9 @@ def test_a_network_survives_the_disk_bit_for_bit(tmp_path, width, linear):
 def test_an_estimator_survives_with_its_scaling_and_classes(tmp_path):
     X = np.random.default_rng(1).standard_normal((60, 2)) * [1.0, 50.0]
     labels = np.array(["low", "middle", "high"])[np.digitize(X[:, 1], [-20.0, 20.0])]
-    model = gm.AdditiveNetworkClassifier(weight_decay=2.0, certify=False).fit(X, labels)
+    model = gm.AdditiveNetworkClassifier(loss="logistic", weight_decay=2.0, certify=False).fit(
+        X, labels
+    )
     model.save(tmp_path / "model.safetensors")
     stored = gm.load_networks(tmp_path / "model.safetensors")
     assert json.loads(stored.metadata["classes"]) == ["high", "low", "middle"]

@@ -7,18 +7,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import combinations, pairwise
+from itertools import combinations
 from typing import cast
 
 from globalmin_check import limits
 from globalmin_check.canonical import Fields
 from globalmin_check.claims.convex_losses import Loss, read_loss, require_labels
+from globalmin_check.claims.regularized_groups import (
+    Group,
+    all_columns,
+    read_groups,
+    read_monotone,
+)
 from globalmin_check.container import Tensor, Tensors, digest_of
 from globalmin_check.problem import Problem, Sizes, digits
 from globalmin_check.verdict import Malformed
 
-Group = tuple[int, ...]
-CLASSES = ("columns", "pairs", "all")
 PARTS = ("none", "free", "penalized")
 
 
@@ -158,7 +162,7 @@ def read_regularized(network: Fields, fields: Fields, tensors: Tensors) -> Probl
 def _read_form(network: Fields, d: int, loss: Loss) -> Form:
     neurons = network.choice("neurons", ("relu", "quadratic"))
     relu = neurons == "relu"
-    class_name, listed = _read_groups(network, d) if relu else _all_columns(network)
+    class_name, listed = read_groups(network, d) if relu else all_columns(network)
     hidden_bias = network.choice("hidden_bias", PARTS if relu else ("none", "penalized"))
     intercept = network.choice("intercept", PARTS if relu else ("none", "free"))
     linear = network.choice("linear", PARTS if relu else ("none",))
@@ -174,7 +178,7 @@ def _read_form(network: Fields, d: int, loss: Loss) -> Form:
         linear=linear,
         k1=_positive(network, "k1", linear == "penalized"),
         heads=network.choice("heads", ("any", "nonnegative")),
-        monotone=_read_monotone(network, d) if relu and network.has("monotone") else (),
+        monotone=read_monotone(network, d) if relu and network.has("monotone") else (),
         b=_positive(network, "b", True),
         v_max=_positive(network, "v_max", not relu),
         loss=loss,
@@ -204,45 +208,3 @@ def _positive(network: Fields, name: str, present: bool) -> Fraction:
     if value <= 0:
         raise Malformed(f"network.{name} is not positive")
     return value
-
-
-def _all_columns(network: Fields) -> tuple[str, tuple[Group, ...]]:
-    return network.choice("groups", ("all",)), ()
-
-
-def _read_groups(network: Fields, d: int) -> tuple[str, tuple[Group, ...]]:
-    """The name of the class, or "listed" with its maximal groups."""
-    value = network.take("groups")
-    if isinstance(value, str):
-        if value not in CLASSES or (value == "pairs" and d < 2):
-            raise Malformed(f"network.groups is {value[:40]!a}, or there is no pair of columns")
-        return value, ()
-    if not isinstance(value, list) or not 1 <= len(value) <= limits.GROUPS:
-        raise Malformed(f"network.groups is not a list of 1 to {limits.GROUPS} groups")
-    groups = [_group(entry, d) for entry in value]
-    if len(set(groups)) < len(groups):
-        raise Malformed("network.groups has a group twice")
-    sets = [frozenset(group) for group in groups]
-    maximal = (group for group, own in zip(groups, sets, strict=True) if not _inside(own, sets))
-    return "listed", tuple(maximal)
-
-
-def _inside(group: frozenset[int], others: list[frozenset[int]]) -> bool:
-    return any(group < other for other in others)
-
-
-def _group(entry: object, d: int) -> Group:
-    if not isinstance(entry, list) or not entry:
-        raise Malformed("network.groups has an entry that is not a non-empty list")
-    group = tuple(column for column in entry if type(column) is int and 0 <= column < d)
-    if len(group) < len(entry) or not all(a < b for a, b in pairwise(group)):
-        raise Malformed("network.groups has a group that is not increasing columns of X")
-    return group
-
-
-def _read_monotone(network: Fields, d: int) -> tuple[int, ...]:
-    values = network.array("monotone")
-    signs = tuple(sign for sign in values if type(sign) is int and -1 <= sign <= 1)
-    if len(values) != d or len(signs) != d:
-        raise Malformed("network.monotone is not a list of -1, 0 or 1, one for each column")
-    return signs
