@@ -149,3 +149,33 @@ def test_weights_are_repeated_rows():
     repeated = gm.SquaresNetworkRegressor(**options).fit(X[rows], y[rows])
     assert weighted.objective_ == pytest.approx(repeated.objective_, rel=1e-6)
     assert get_loss("huber", 50.0) == weighted.runs_[0].problem.loss
+
+
+@pytest.mark.parametrize(
+    ("loss", "parameter"),
+    [
+        ("logistic", None),
+        ("hinge", None),
+        ("squared_hinge", None),
+        ("huber", 0.5),
+        ("quantile", 0.8),
+        ("poisson", None),
+        ("squared", None),
+    ],
+)
+def test_every_loss_chooses_its_decay_and_is_proved(loss, parameter):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 3))
+    signal = 2.0 * X[:, 0] * X[:, 1] + 0.3 * rng.standard_normal(60)
+    options = {"loss": loss, "n_decays": 3, "ratio": 0.05, "cv": 2, "gap": 1e-3}
+    if loss in {"logistic", "hinge", "squared_hinge"}:
+        model, y = gm.QuadraticNetworkClassifier(**options), signal > 0
+    else:
+        model = gm.SquaresNetworkRegressor(loss_parameter=parameter, **options)
+        y = rng.poisson(np.exp(0.5 * signal)) if loss == "poisson" else signal
+    model.fit(X, y)
+    assert model.verdict_ == "ACCEPTED"
+    assert model.optimal_
+    means = model.cv_losses_.mean(axis=1)
+    assert model.weight_decay_ == model.weight_decays_[int(np.argmin(means))]
+    assert means.min() < means[0]  # the first decay has no neurons: the product is found
