@@ -151,7 +151,7 @@ function lineChart(figure, spec) {
   const top = (value) => Math.min(Math.max(value, yRange[0]), yRange[1]);
   for (const { y: value, text, color } of levels) {
     svg.append(shape("line", { x1: drawn.left, x2: drawn.width - drawn.right, y1: y(value), y2: y(value), stroke: `var(--${color})`, "stroke-width": 1.2 }));
-    svg.append(shape("text", { x: drawn.width - drawn.right - 4, y: y(value) - 5, "text-anchor": "end" }, text));
+    svg.append(shape("text", { x: drawn.left + 6, y: y(value) + 15 }, text));
   }
   for (const one of spec.series) {
     const points = one.points.filter(([, v]) => Number.isFinite(v) && (!spec.logY || v > 0));

@@ -27,7 +27,7 @@ function verdictOf(state) {
   }
   if (seen.newton < 1) {
     return say("near", "green", "card-near", "Zero loss is near",
-      `The proof’s inequality holds in floats: 2 Lip e/a = ${shown(seen.newton)} is below 1, so weights of zero loss, the global minimum, lie within ${shown(seen.radius)} of these. Run globalmin certify for the certificate.`);
+      `The proof’s inequality holds in floats: 2 Lip e/a = ${shown(seen.newton)} is below 1. If it is so over the reals, weights of zero loss, the global minimum, lie within ${shown(seen.radius)} of these: run globalmin certify for the certificate.`);
   }
   if (seen.isStationary && seen.way) {
     return seen.way.lower !== null
