@@ -177,6 +177,7 @@ def _has_few_columns(table: Table) -> bool:
 
 METHODS: dict[str, Method] = {
     "additive": Method(_columns),
+    "additive free": Method(_additive, lambda table: table.monotone is not None),
     "pairs": Method(_pairs, _has_few_columns),
     "quadratic": Method(_quadratic),
     "relu": Method(_relu),
@@ -187,8 +188,8 @@ METHODS: dict[str, Method] = {
     "linear": Method(_linear),
     "boosting": Method(_trees),
 }
-OURS = ("additive", "pairs", "quadratic", "relu")
-MAIN_ENVIRONMENT = (*OURS, "MLP", "linear", "boosting")  # needs no package of its own
+OURS = ("additive", "additive free", "pairs", "quadratic", "relu")
+COMPILED = ("additive", "additive free", "pairs")
 
 
 def build(method: str, table: Table) -> Any:

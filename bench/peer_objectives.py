@@ -28,7 +28,8 @@ SHARES = (0.3, 0.1)
 WIDTH = 100
 SEEDS = (0, 1, 2)
 CLASSES: tuple[Literal["columns", "all"], ...] = ("columns", "all")
-LIMIT = 240.0  # CPU seconds of one cell
+OUR_PATTERNS = "pyscnn with our patterns"
+LIMIT = 60.0  # CPU seconds of one cell
 
 
 def _standard(X: Any) -> Any:
@@ -219,35 +220,57 @@ def _minimize(parameters: list[Any], value: Any, method: str, rounds: int) -> No
             schedule.step()
 
 
-def pyscnn_peer(problem: RegularizedProblem, intercept: float, seed: int) -> dict[str, Any]:
-    """One run of pyscnn's convex ReLU program over sampled activation patterns: augmented
-    Lagrangian at its default tolerances, float64.
+def pyscnn_peer(
+    problem: RegularizedProblem, intercept: float, seed: int, *, has_our_patterns: bool = False
+) -> dict[str, Any]:
+    """One run of pyscnn's convex ReLU program: augmented Lagrangian at its default tolerances,
+    float64, over sampled activation patterns or over those of our neurons.
     """
-    from scnn.optimize import optimize  # noqa: F401  # pyright: ignore[reportMissingImports]
+    from scnn.optimize import optimize_model  # noqa: F401  # pyright: ignore[reportMissingImports]
 
+    gates = _our_weights(problem) if has_our_patterns else None
     began = time.process_time()
-    network = pyscnn_network(problem, intercept, seed)
+    network = pyscnn_network(problem, intercept, seed, gates=gates)
     seconds = time.process_time() - began
     return {**judged(network, problem), "seconds": seconds}
 
 
+def _our_weights(problem: RegularizedProblem) -> Any:
+    """One column per neuron, the bias last."""
+    decay = problem.penalty.weight_decay
+    model = gm.ReluNetworkRegressor(
+        weight_decay=decay, scaling="none", certify=False, random_state=0
+    ).fit(problem.X, problem.y)
+    network: Any = model.networks_[0]
+    return np.column_stack([network.W, network.bias]).T
+
+
 def pyscnn_network(
-    problem: RegularizedProblem, intercept: float, seed: int, *, width: int = WIDTH
+    problem: RegularizedProblem, intercept: float, seed: int, *, gates: Any = None
 ) -> RegularizedNetwork:
     r"""What pyscnn trains. It minimizes $\frac1{2n}\|f - y\|^2 + \lambda\sum_l|u_l|$, which for
     $u_l = |v_l| w_l$ and $\lambda = b/n$ is our objective divided by n. Its hidden bias is a column
-    of ones; it has no intercept, so it gets labels less the one given (ours).
+    of ones; it has no intercept, so it gets labels less the one given (ours). Half as many patterns
+    as neurons: each may have both signs.
     """
     import torch
-    from scnn.optimize import optimize  # pyright: ignore[reportMissingImports]
+    from scnn.activations import sample_gate_vectors  # pyright: ignore[reportMissingImports]
+    from scnn.metrics import Metrics  # pyright: ignore[reportMissingImports]
+    from scnn.models import ConvexReLU  # pyright: ignore[reportMissingImports]
+    from scnn.optimize import optimize_model  # pyright: ignore[reportMissingImports]
     from scnn.regularizers import NeuronGL1  # pyright: ignore[reportMissingImports]
+    from scnn.solvers import AL  # pyright: ignore[reportMissingImports]
 
     torch.set_num_threads(1)
     n = len(problem.y)
     Z = np.column_stack([problem.X, np.ones(n)])
-    model, _ = optimize(
-        "relu",
-        width,
+    if gates is None:
+        gates = sample_gate_vectors(seed, Z.shape[1], WIDTH // 2)
+    start = ConvexReLU(gates, c=1, bias=False)
+    model, _ = optimize_model(
+        start,
+        AL(start),
+        Metrics(),
         Z,
         (problem.y - intercept)[:, None],
         regularizer=NeuronGL1(problem.penalty.weight_decay / n),
@@ -268,7 +291,7 @@ def cells(store: Store, tables: list[str]) -> Iterator[Cell]:
         for table, groups, share in keys:
             names = ["torch L-BFGS", "torch Adam"]
             if groups == "all" and TABLES[table]()[2] == "squared":
-                names.append("pyscnn")
+                names += ["pyscnn", OUR_PATTERNS] if seed == 0 else ["pyscnn"]
             for name in names:
                 yield _cell(store, (table, groups, share), name, seed)
 
@@ -282,9 +305,10 @@ def _cell(
     def trained(problem: RegularizedProblem) -> dict[str, Any]:
         if name == "ours":
             return ours(problem)
-        if name == "pyscnn":
+        if name in ("pyscnn", OUR_PATTERNS):
             intercept = (store.read(first) or {}).get("intercept", 0.0)
-            return pyscnn_peer(problem, intercept, seed)
+            given = name == OUR_PATTERNS
+            return pyscnn_peer(problem, intercept, seed, has_our_patterns=given)
         return torch_peer(problem, name.removeprefix("torch "), seed)
 
     def work() -> dict[str, Any]:

@@ -12,7 +12,7 @@ from bench.peer_models import METHODS, OURS
 from bench.peer_scores import N_SPLITS
 
 Cells = dict[str, dict[str, Any]]
-PEERS = ("torch L-BFGS", "torch Adam", "pyscnn")
+PEERS = ("torch L-BFGS", "torch Adam", "pyscnn", "pyscnn with our patterns")
 
 
 def _grouped(cells: Cells, size: int) -> dict[tuple[str, ...], list[dict[str, Any]]]:
@@ -64,11 +64,16 @@ def _ratios(runs: list[dict[str, Any]], ours: float) -> str:
     if not good:
         return runs[0]["error"] if runs else "-"
     ratios = sorted(run["objective"] / ours for run in good)
-    seconds = float(np.mean([run["seconds"] for run in good]))
     text = f"{ratios[0]:.5f}"
     if len(ratios) > 1:
         text += f" to {ratios[-1]:.5f}"
-    return f"{text} ({seconds:.1f} s)"
+    return f"{text} ({_seconds(good, 1)} s)"
+
+
+def _seconds(runs: list[dict[str, Any]], digits: int) -> str:
+    """The mean CPU seconds of those that were timed; "?" if none was."""
+    found = [run["seconds"] for run in runs if run.get("is_timed", True) and "error" not in run]
+    return f"{np.mean(found):.{digits}f}" if found else "?"
 
 
 def corrected_error(differences: np.ndarray) -> float:
@@ -123,13 +128,12 @@ def _score_rows(runs: dict[str, list[dict[str, Any]]]) -> str:
             rows.append([name, found[0]["error"], *[""] * (len(head) - 2)])
             continue
         text = f"{scores.mean():.3f} ± {scores.std():.3f}"
-        seconds = np.mean(list(_by_fold(found, "seconds").values()))
         row = [name, f"**{text}**" if method == best else text]
         if has_loss:
             row.append(f"{np.mean(list(_by_fold(found, 'log_loss').values())):.3f}")
         failed = sum("error" in run for run in found)
         count = f"{len(scores)}" + (f", {failed} failed" if failed else "")
-        rows.append([*row, f"{seconds:.2f}", count])
+        rows.append([*row, _seconds(found, 2), count])
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
@@ -166,7 +170,7 @@ def draw_objective(cells: Cells, path: Path) -> None:
     ]
     figure = Figure(figsize=(8.0, 1.0 + 0.3 * len(keys)), layout="constrained")
     ax = figure.subplots()
-    marks = dict(zip(PEERS, ("o", "s", "^"), strict=True))
+    marks = dict(zip(PEERS, ("o", "s", "^", "v"), strict=True))
     for place, key in enumerate(keys):
         mine = by[*key, "ours"][0]
         floor = max(100.0 * (mine["lower_bound"] / mine["objective"] - 1.0), -100.0)

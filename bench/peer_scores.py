@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from bench.peer_cells import Cell, Store, within
-from bench.peer_models import METHODS, OURS, build
+from bench.peer_models import COMPILED, METHODS, build
 from sklearn import datasets
 from sklearn.metrics import accuracy_score, d2_tweedie_score, log_loss, r2_score
 from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
@@ -142,7 +142,7 @@ def cells(
 
 def _work(method: str, table: Table, fold: tuple[Any, Any], limit: float) -> Any:
     def run() -> dict[str, Any]:
-        if method in OURS:
+        if method in COMPILED:
             warm(method, table.kind)
         model = build(method, table)  # imports happen before the fork and the clock
         return within(limit, lambda: fold_scores(model, table, *fold))

@@ -36,6 +36,7 @@ def parsed(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--budget", type=float, default=math.inf)
     parser.add_argument("--limit", type=float, default=peer_scores.LIMIT)
     parser.add_argument("--folds", type=int, default=25, help="the first so many of 5 x 5")
+    parser.add_argument("--untimed", action="store_true", help="the machine is busy otherwise")
     parser.add_argument("--pictures", type=Path, default=None)
     parser.add_argument("--page", type=Path, default=None, help="whose tables are written anew")
     return parser.parse_args(words)
@@ -50,12 +51,14 @@ def main(words: list[str]) -> int:
     store = Store(given.folder / given.part)
     if given.part == "objective":
         cells = peer_objectives.cells(store, given.tables or list(peer_objectives.TABLES))
-        missing = run_cells(cells, store, seconds=given.seconds)
+        missing = run_cells(cells, store, seconds=given.seconds, is_timed=not given.untimed)
     else:
         tables = given.tables or list(peer_scores.TABLES)
         cells = peer_scores.cells(tables, given.methods.split(","), given.limit, given.folds)
         skip = peer_scores.over_budget(store, given.budget)
-        missing = run_cells(cells, store, seconds=given.seconds, skip=skip)
+        missing = run_cells(
+            cells, store, seconds=given.seconds, skip=skip, is_timed=not given.untimed
+        )
     print(f"{given.part}: {missing} measurements missing", flush=True)
     return missing
 
