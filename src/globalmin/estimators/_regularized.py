@@ -102,7 +102,7 @@ class RegularizedEstimator(ProvedEstimator):
 
     def _fit_one(self, X: Array, y: Array, weight: Array | None, settings: Settings) -> Fitted:
         steps = settings.preprocessing(X, y, weight)
-        stored, labels = steps.transform(X), steps.transform_y(y)
+        stored, labels = settings.rows(steps.transform(X), weight), steps.transform_y(y)
         choice = None
         problem = settings.problem(stored, labels, weight, 1.0)
         if self.weight_decay == "cv":
@@ -176,6 +176,13 @@ class RegularizedEstimator(ProvedEstimator):
             metadata["classes"] = canonical_json(np.asarray(classes).tolist())
         save_networks(path, self.networks_, given if isinstance(given, list) else [given], metadata)
 
+    def _about_rows(self) -> str:
+        """What the statement says of the rows, if they are not the user's."""
+        bins = getattr(self, "bins", None)
+        if bins is None:
+            return ""
+        return f" The rows are those with every column binned to at most {bins} values."
+
     def gap_statement(self, target: int = 0) -> str:
         """The gap in one sentence, with the figure that was asked for beside it."""
         check_is_fitted(self)
@@ -193,6 +200,7 @@ class RegularizedEstimator(ProvedEstimator):
             f"No {_named(problem)} of any width has an objective more than {_above(gap)} below the "
             f"{value:.6g} of this one: {_above(share)} of it, where {self.gap:g} was asked for "
             f"(weight decay {problem.penalty.weight_decay:.4g}, file {verdict})."
+            f"{self._about_rows()}"
         )
 
 
