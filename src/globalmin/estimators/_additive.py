@@ -32,6 +32,7 @@ SHARED_CONSTRAINTS: dict[str, list[Any]] = {
     "hidden_bias": [StrOptions(set(HIDDEN_BIASES) - {"none"})],
     "scaling": [StrOptions({"standardize", "none"})],
     "monotone": [None, dict, "array-like"],
+    "bins": [None, Interval(Integral, 2, None, closed="left")],
     "cv": ["cv_object"],
     "n_decays": [Interval(Integral, 1, None, closed="left")],
     "ratio": [Interval(Real, 0, 1, closed="neither")],
@@ -50,11 +51,12 @@ class AdditiveNetworkEstimator(RegularizedEstimator):
     hidden_bias: HiddenBias
     scaling: Scaling
     monotone: Mapping[str | int, int] | Sequence[int] | None
+    bins: int | None
 
     def _settings(self, n_features: int, name: str | None = None) -> Settings:
         loss = get_loss(self.loss if name is None else name, self.loss_parameter)
         groups, slopes = self._groups(n_features), self._slopes(n_features)
-        return Settings(loss, groups, self.hidden_bias, self.scaling, slopes)
+        return Settings(loss, groups, self.hidden_bias, self.scaling, slopes, self.bins)
 
     def _slopes(self, d: int) -> tuple[int, ...] | None:
         """One number per column, the columns found by their names."""

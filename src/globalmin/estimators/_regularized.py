@@ -121,7 +121,8 @@ class RegularizedEstimator(ProvedEstimator):
 
     def _fit_one(self, X: Array, y: Array, weight: Array | None, settings: Settings) -> Fitted:
         steps = settings.preprocessing(X, y, weight)
-        stored, labels = stored_rows(X, steps), steps.transform_y(y)
+        stored = settings.rows(stored_rows(X, steps), weight)
+        labels = steps.transform_y(y)
         choice = None
         problem = settings.problem(stored, labels, weight, 1.0)
         if self.weight_decay == "cv":
@@ -195,6 +196,11 @@ class RegularizedEstimator(ProvedEstimator):
             metadata["classes"] = canonical_json(np.asarray(classes).tolist())
         save_networks(path, self.networks_, given if isinstance(given, list) else [given], metadata)
 
+    def _about_rows(self) -> list[str]:
+        """What the statement says of the rows, if they are not the user's."""
+        bins = getattr(self, "bins", None)
+        return [] if bins is None else [f"every column binned to at most {bins} values"]
+
     def _gap(self, j: int) -> Gap:
         problem = self.runs_[j].problem
         return Gap(
@@ -204,7 +210,7 @@ class RegularizedEstimator(ProvedEstimator):
             self.gap,
             f"{_named(problem)} of any width",
             part_of(self.verdict_, j),
-            notes=(f"weight decay {problem.penalty.weight_decay:.4g}",),
+            notes=(f"weight decay {problem.penalty.weight_decay:.4g}", *self._about_rows()),
         )
 
 

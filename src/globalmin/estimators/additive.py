@@ -61,6 +61,10 @@ class AdditiveNetworkRegressor(RegressorMixin, AdditiveNetworkEstimator):
         with 1 is nondecreasing, with -1 nonincreasing, and so is its curve. The class is smaller
         than that of monotone curves: one that rises and then stays constant, relu(x - 1) - relu(x -
         2), is not in it. Only with interactions="none".
+    bins : int | None
+        Round every column to so many values at most (quantile bins, each at its mean) for training
+        and proof: pairs of long tables become cheap. The proof is then about the binned rows;
+        `predict` takes rows as they are.
     cv : Any
         Number of folds (shuffled), or a splitter of scikit-learn.
     n_decays : int
@@ -142,6 +146,7 @@ class AdditiveNetworkRegressor(RegressorMixin, AdditiveNetworkEstimator):
         hidden_bias: HiddenBias = "penalized",
         scaling: Scaling = "standardize",
         monotone: Mapping[str | int, int] | Sequence[int] | None = None,
+        bins: int | None = None,
         cv: Any = 5,
         n_decays: int = 16,
         ratio: float = 1e-3,
@@ -157,6 +162,7 @@ class AdditiveNetworkRegressor(RegressorMixin, AdditiveNetworkEstimator):
         self.hidden_bias = hidden_bias
         self.scaling = scaling
         self.monotone = monotone
+        self.bins = bins
         self.cv = cv
         self.n_decays = n_decays
         self.ratio = ratio
@@ -225,6 +231,8 @@ class AdditiveNetworkClassifier(ClassifierMixin, AdditiveNetworkEstimator):
         As in `AdditiveNetworkRegressor`.
     monotone : Mapping[str | int, int] | Sequence[int] | None
         As in `AdditiveNetworkRegressor`, of the output for `classes_[1]`; two classes only.
+    bins : int | None
+        As in `AdditiveNetworkRegressor`.
     cv : Any
         As in `AdditiveNetworkRegressor`; a number means stratified folds.
     n_decays, max_iter : int
@@ -284,6 +292,7 @@ class AdditiveNetworkClassifier(ClassifierMixin, AdditiveNetworkEstimator):
         hidden_bias: HiddenBias = "penalized",
         scaling: Scaling = "standardize",
         monotone: Mapping[str | int, int] | Sequence[int] | None = None,
+        bins: int | None = None,
         cv: Any = 5,
         n_decays: int = 16,
         ratio: float = 1e-3,
@@ -300,6 +309,7 @@ class AdditiveNetworkClassifier(ClassifierMixin, AdditiveNetworkEstimator):
         self.hidden_bias = hidden_bias
         self.scaling = scaling
         self.monotone = monotone
+        self.bins = bins
         self.cv = cv
         self.n_decays = n_decays
         self.ratio = ratio

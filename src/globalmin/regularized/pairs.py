@@ -22,6 +22,7 @@ _STARTS = np.array(
     dtype=np.float64,
 )
 _STEPS = 40  # of one ascent
+_FINEST = 1e-6  # least step of an ascent, as a share of the way
 _CLIMBERS = 6  # starts of one group that are improved, besides the directions known
 _TOLERANCE = 2.0**-20  # of H: what the search over cones leaves open, and the checker has as room
 _CONES = 400_000  # of one group
@@ -53,7 +54,7 @@ def _ascend(Z: Any, u: Any, W: Any, values: Any) -> None:
         share = 1.0
         for _ in range(_STEPS):
             size = math.sqrt((s * s).sum())
-            if size == 0.0 or share < 1e-6:
+            if size == 0.0 or share < _FINEST:
                 break
             trial[:] = (1.0 - share) * w + share * sign * s / size
             norm = math.sqrt((trial * trial).sum())
