@@ -121,39 +121,86 @@ def test_cones_decide_on_either_side_of_the_exact_maximum(seed: int):
         assert cones_hold(rows, u, H * (1 - F(1, 10**7)), checks) is False
 
 
+def direct_sums(rows: list[list[int]], u: list[int], p: list[int]) -> tuple[list[int], list[int]]:
+    """Sums of |u_i| x_i over the rows with x_i . p >= 0, for u > 0 and for u < 0."""
+    upper, lower = (
+        [
+            sum(
+                abs(U) * row[c]
+                for row, U in zip(rows, u, strict=True)
+                if U * half > 0 and sum(a * b for a, b in zip(row, p, strict=True)) >= 0
+            )
+            for c in range(len(p))
+        ]
+        for half in (1, -1)
+    )
+    return upper, lower
+
+
 def test_a_split_covers_the_cone_and_decided_rows_keep_their_sum():
-    """Every vector of the cone is in one of the two children, where base and rows give the same
-    sum on the rays.
+    """Every vector of the cone is in one of the two children, whose blocks give the sums of the
+    rows at the rays and a tangent below the falling part everywhere on the cone.
     """
     rng = np.random.default_rng(4)
-    rows, u = [[3, -1, 2], [-2, 1, 1], [1, 1, -1]], [2, -3, 1]
-    pulls = [[0.0] * 3] * 3
-    cone = dual_cones._root(rows, pulls, u, (1, -1, 1))
+    rows, u = [[3, -1, 2], [-2, 1, 1], [1, 1, -1], [1, 1, -1]], [2, -3, 1, 4]
+    checks = ExactChecks(Budget())
+    block = dual_cones._first_block(rows, u, F(1), checks)
+    corners = [[1, 0, 0], [0, -1, 0], [0, 0, 1]]
+    cone = dual_cones.Cone([block.ray(p, checks) for p in corners], (1,), block, 0)
     for _ in range(12):
-        children = dual_cones._split(cone)
+        children = dual_cones._split(cone, (1,), checks)
         weights = [F(int(x)) for x in rng.integers(0, 9, 3)]
         w = [
-            sum((a * r[c] for a, r in zip(weights, cone.rays, strict=True)), F(0)) for c in range(3)
+            sum((a * r.p[c] for a, r in zip(weights, cone.rays, strict=True)), F(0))
+            for c in range(3)
         ]
         inside = 0
         for child in children:
-            columns = [[F(ray[c]) for ray in child.rays] for c in range(3)]
+            columns = [[F(ray.p[c]) for ray in child.rays] for c in range(3)]
             solved = inverse(columns)
             assert solved is not None
             parts = [sum((a * b for a, b in zip(row, w, strict=True)), F(0)) for row in solved]
             inside += min(parts) >= 0
-            for k, ray in enumerate(child.rays):
-                undecided = sum(
-                    U * max(z, 0)
-                    for part in (child.upper, child.lower)
-                    for U, z in zip(part.u, part.z[k], strict=True)
+            for ray in child.rays:
+                value = neuron_sum(
+                    [[F(x) for x in row] for row in rows], [F(x) for x in u], [F(x) for x in ray.p]
                 )
-                direct = neuron_sum(
-                    [[F(x) for x in row] for row in rows], [F(x) for x in u], [F(x) for x in ray]
-                )
-                assert child.base[k] + undecided == direct
+                found = [sum(a * b for a, b in zip(s, ray.p, strict=True)) for s in ray.sums]
+                assert found[0] - found[1] == value
+            center = [float(sum(ray.unit[c] for ray in child.rays)) for c in range(3)]
+            tangent = child.block.toward(center, checks)
+            assert tangent is not None
+            below = sum(a * b for a, b in zip(tangent.sums[1], w, strict=True))
+            falling = direct_sums(rows, u, w)[1]
+            assert not min(parts) >= 0 or below <= sum(
+                a * b for a, b in zip(falling, w, strict=True)
+            )
         assert inside >= 1
         cone = children[int(rng.integers(2))]
+
+
+def test_no_proposal_is_trusted():
+    """Slopes and weights outside [0, 1], a q that is too long or no number: nothing is proved."""
+    rows, u = [[1, 0], [0, 1]], [-3, 2]
+    checks = ExactChecks(Budget())
+    block = dual_cones._first_block(rows, u, F(2), checks)
+    cone = dual_cones.Cone([block.ray(p, checks) for p in ([1, 0], [0, 1])], (1,), block, 0)
+    one, good = cone_proposals.STEPS, [0.0, 1.0]
+    place = cone.rays[0]
+    prove = dual_cones._proves
+    assert prove(cone, 1, cone_proposals.Proposal(good, [place], [one]))
+    assert prove(cone, 1, cone_proposals.Proposal(good, slopes=[one]))
+    assert prove(cone, 1, cone_proposals.Proposal(good))
+    for weights in ([one + 1], [one - 1], [-one], [2 * one]):
+        assert not prove(cone, 1, cone_proposals.Proposal(good, [place], weights))
+    two = [place, cone.rays[1]]
+    assert not prove(cone, 1, cone_proposals.Proposal(good, two, [2 * one, -one]))
+    for slope in (one + 1, -1):
+        assert not prove(cone, 1, cone_proposals.Proposal(good, slopes=[slope]))
+    for q in ([0.0, 0.999], [0.5, 1.0], [0.0, 2.0], [float("nan")] * 2, [0.0, float("inf")]):
+        assert not prove(cone, 1, cone_proposals.Proposal(q, [place], [one]))
+    # for -u the roles are exchanged: 3 relu(w_0) is above the bound at the first ray
+    assert not prove(cone, 0, cone_proposals.Proposal([1.0, 0.0], [place], [one]))
 
 
 def test_the_search_ends_in_undecided_at_its_limits(monkeypatch: pytest.MonkeyPatch):
@@ -177,13 +224,33 @@ def test_floats_out_of_range_only_cost_the_proposal():
     checks = ExactChecks(Budget())
     assert cones_hold([[1, 0], [0, 1]], [10**400, 1], F(2), checks) is False
     assert cones_hold([[1, 0], [-1, 0]], [-(10**400), -1], F(1), checks) is True
-    nowhere = [float("nan")] * 2
-    assert cone_proposals.turned([[1.0, 0.0]], [5], nowhere) == [5]
-    assert cone_proposals.turned([[0.0, 0.0]], [5], [1.0, 0.0]) == [5]
-    assert not dual_cones._decided([[1, 0], [0, 1]], [0, 0], nowhere, 1)
-    # rays that depend on one another get no weight; a cone wider than a half space no lift
-    assert cone_proposals._solved([[1.0, 1.0], [1.0, 1.0]], [1.0, 1.0], [0, 1]) == [1.0, 0.0]
-    assert cone_proposals.proposal([[1, 0], [-1, 0]], [1.0, 1.0], [0.5, -0.5]) == [0.5, 0.0]
+    gram = [[1.0, 1.0], [1.0, 1.0]]
+    assert cone_proposals._solved(gram, [1.0, 1.0], [0, 1]) == [1.0, 0.0]
+    assert cone_proposals._lifted([[1.0, 0.0], [-1.0, 0.0]], [0.5, 0.0], [0.5, -0.5]) == [0.5, 0.0]
+    assert cone_proposals._turned([[0.0, 0.0]], [0.5], [1.0, 0.0]) == [0.5]
+    block = dual_cones._first_block([[1, 0]], [1], F(1), checks)
+    assert block.toward([0.0, 0.0], checks) is None
+    assert block.toward([float("nan"), 0.0], checks) is None
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_both_signs_at_once_and_equal_rows_added_up(seed: int):
+    """The search for u and -u together, on rows of which some are repeated with parts of u."""
+    rng = np.random.default_rng(seed)
+    rows, u = integer_problem(rng, 2 + seed % 2)
+    squares = [
+        largest_square([[F(x) for x in row] for row in rows], [F(sign * x) for x in u])
+        for sign in (1, -1)
+    ]
+    parts = rng.integers(-9, 10, len(u)).tolist()
+    twice = u[:], rows + [list(row) for row in rows]
+    split = [a - b for a, b in zip(twice[0], parts, strict=True)] + parts
+    H = F(float(max(squares)) ** 0.5)
+    checks = ExactChecks(Budget())
+    bound = H * (1 + F(1, 10**6)) + F(1, 10**9)
+    assert cones_hold(twice[1], split, bound, checks, (1, -1)) is True
+    if H:
+        assert cones_hold(twice[1], split, H * (1 - F(1, 10**6)), checks, (1, -1)) is False
 
 
 def test_slopes_between_zero_and_one_close_a_maximum_at_a_kink():

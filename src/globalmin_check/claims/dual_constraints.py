@@ -77,9 +77,8 @@ def _cones(
     rows, unit = group_rows(form, found.columns, group)
     limit = bound * unit * found.u.unit
     return all(
-        cones_hold(shifted, [sign * U for U in found.u.values], limit, checks)
+        cones_hold(shifted, found.u.values, limit, checks, signs_of_heads(form))
         for shifted in _shifts(form, rows, checks)
-        for sign in signs_of_heads(form)
     )
 
 
