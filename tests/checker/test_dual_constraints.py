@@ -2,6 +2,7 @@
 cones against the exact maximum, and the limits of the search.
 """
 
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
 
@@ -121,7 +122,9 @@ def test_cones_decide_on_either_side_of_the_exact_maximum(seed: int):
         assert cones_hold(rows, u, H * (1 - F(1, 10**7)), checks) is False
 
 
-def direct_sums(rows: list[list[int]], u: list[int], p: list[int]) -> tuple[list[int], list[int]]:
+def direct_sums(
+    rows: list[list[int]], u: list[int], p: Sequence[Fraction]
+) -> tuple[list[int], list[int]]:
     """Sums of |u_i| x_i over the rows with x_i . p >= 0, for u > 0 and for u < 0."""
     upper, lower = (
         [

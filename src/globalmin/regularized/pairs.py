@@ -1,9 +1,6 @@
 r"""Neurons that see two columns and the bias: a quick search for the largest
-$|\sum_i u_i\,\mathrm{relu}(w\cdot x_i)|$ over the sphere, and the exact maximum.
-
-Every row is a great circle on which its neuron switches. Along one circle the others cut arcs; the
-sum of the active rows changes by one row from arc to arc, and on an arc, as on the two cells beside
-it, the function is linear in w. Walking all circles visits all cells, in O(n^2 log n).
+$|\sum_i u_i\,\mathrm{relu}(w\cdot x_i)|$ over the sphere by ascents, and one that misses nothing,
+by cones.
 """
 
 from __future__ import annotations
@@ -17,6 +14,7 @@ from numba import njit
 
 from globalmin._types import Array, Indices
 from globalmin.regularized.columns import Candidates, ColumnOracle
+from globalmin.regularized.pair_cones import CLOSED, EXCEEDED, search_sphere
 
 # directions that every quick search starts from: the axes and the corners of the cube
 _STARTS = np.array(
@@ -24,6 +22,9 @@ _STARTS = np.array(
     dtype=np.float64,
 )
 _STEPS = 40  # of one ascent
+_CLIMBERS = 6  # starts of one group that are improved, besides the directions known
+_TOLERANCE = 2.0**-20  # of H: what the search over cones leaves open, and the checker has as room
+_CONES = 400_000  # of one group
 _DISTINCT = 1 - 1e-9  # cosine from which on two directions are one
 
 
@@ -67,126 +68,6 @@ def _ascend(Z: Any, u: Any, W: Any, values: Any) -> None:
             else:
                 share *= 0.5
         values[a] = best
-
-
-@njit(cache=True, error_model="numpy", inline="always")
-def _dot(a: Any, b: Any) -> float:
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
-@njit(cache=True, error_model="numpy")
-def _keep(value: float, w: Any, best: Any) -> None:
-    """The largest and the least value with their directions are in best[0] and best[1]."""
-    k = 0 if value > 0 else 1
-    if abs(value) > abs(best[k, 0]):
-        size = math.sqrt(_dot(w, w))
-        best[k, 0] = value
-        best[k, 1], best[k, 2], best[k, 3] = w[0] / size, w[1] / size, w[2] / size
-
-
-@njit(cache=True, error_model="numpy")
-def _basis(x: Any) -> Any:
-    """Two orthonormal vectors at right angles to x."""
-    size = math.sqrt(_dot(x, x))
-    a, b, c = x[0] / size, x[1] / size, x[2] / size
-    if abs(a) <= min(abs(b), abs(c)):
-        p, q, r = 1.0 - a * a, -a * b, -a * c
-    elif abs(b) <= abs(c):
-        p, q, r = -a * b, 1.0 - b * b, -b * c
-    else:
-        p, q, r = -a * c, -b * c, 1.0 - c * c
-    size = math.sqrt(p * p + q * q + r * r)
-    p, q, r = p / size, q / size, r / size
-    return (p, q, r), (b * r - c * q, c * p - a * r, a * q - b * p)
-
-
-@njit(cache=True, error_model="numpy")
-def _cell(Z: Any, u: Any, s: Any, sides: Any, best: Any) -> None:
-    """If the sum s of a cell is longer than what is known, and lies on the right side of the three
-    rows (row, is active) beside it, the value there.
-    """
-    size = _dot(s, s)
-    for sign in (1.0, -1.0):
-        if size <= best[0 if sign > 0 else 1, 0] ** 2:
-            continue
-        inside = True
-        for row, active in sides:
-            if row >= 0:
-                side = sign * _dot(Z[row], s)
-                inside = inside and (side >= 0 if active else side <= 0)
-        if inside:
-            w, total = np.array([sign * s[0], sign * s[1], sign * s[2]]), np.empty(3)
-            w /= math.sqrt(size)
-            _keep(_value(Z, u, w, total), w, best)
-
-
-@njit(cache=True, error_model="numpy")
-def _arc(s: Any, e: Any, start: Any, end: Any, best: Any) -> None:
-    """The extremes of s.w on an arc of the circle with basis e, its ends given as (cos, sin)."""
-    a, b = _dot(s, e[0]), _dot(s, e[1])
-    if a * a + b * b <= min(best[0, 0] ** 2, best[1, 0] ** 2):
-        return
-    for c, t in (start, end):
-        f, g = e
-        w = (c * f[0] + t * g[0], c * f[1] + t * g[1], c * f[2] + t * g[2])
-        _keep(a * c + b * t, w, best)
-    rise, fall = -a * start[1] + b * start[0], -a * end[1] + b * end[0]
-    if rise * fall < 0:
-        size = math.copysign(math.sqrt(a * a + b * b), rise)
-        f, g = e
-        w = (a * f[0] + b * g[0], a * f[1] + b * g[1], a * f[2] + b * g[2])
-        _keep(size, (w[0] / size, w[1] / size, w[2] / size), best)
-
-
-@njit(cache=True, error_model="numpy")
-def _events(Z: Any, u: Any, i: int, e: Any, switches: Any) -> Any:
-    """Where on the first half of circle i each row switches, as minus the cosine of the angle,
-    whether it is active at the start, and the sum of the active rows there.
-    """
-    turn, active = switches
-    s0, s1, s2 = 0.0, 0.0, 0.0
-    for j in range(Z.shape[0]):
-        along, aside = _dot(Z[j], e[0]), _dot(Z[j], e[1])
-        active[j] = j != i and (along > 0 or (along == 0 and aside > 0))
-        size = math.copysign(math.sqrt(along * along + aside * aside), -along)
-        cosine = aside / size if along != 0 else -1.0  # where along cos t + aside sin t vanishes
-        turn[j] = 9.0 if j == i else -cosine
-        if active[j]:
-            s0, s1, s2 = s0 + u[j] * Z[j, 0], s1 + u[j] * Z[j, 1], s2 + u[j] * Z[j, 2]
-    return s0, s1, s2
-
-
-@njit(cache=True, error_model="numpy")
-def _walk(Z: Any, u: Any, best: Any) -> None:
-    """The largest and the least value over the sphere, by all circles; best[k] = (value, w)."""
-    m = Z.shape[0]
-    turn, active = np.empty(m), np.empty(m, np.bool_)
-    for i in range(m):
-        e = _basis(Z[i])
-        s0, s1, s2 = _events(Z, u, i, e, (turn, active))
-        order = np.argsort(turn)
-        end, sign = (1.0, 0.0), 1.0
-        for step in range(2 * m):
-            k = step % m
-            last = order[k - 1] if k > 0 else -1
-            row = order[k] if k < m - 1 else -1
-            start = end
-            sign = 1.0 if step < m else -1.0
-            cosine = -turn[row] if row >= 0 else -1.0
-            end = (sign * cosine, sign * math.sqrt(max(1.0 - cosine * cosine, 0.0)))
-            _arc((s0, s1, s2), e, start, end, best)
-            first, second = (last, last >= 0 and active[last]), (row, row >= 0 and active[row])
-            _cell(Z, u, (s0, s1, s2), (first, second, (i, False)), best)
-            both = (s0 + u[i] * Z[i, 0], s1 + u[i] * Z[i, 1], s2 + u[i] * Z[i, 2])
-            _cell(Z, u, both, (first, second, (i, True)), best)
-            if row >= 0:
-                change = -u[row] if active[row] else u[row]
-                s0, s1, s2 = (
-                    s0 + change * Z[row, 0],
-                    s1 + change * Z[row, 1],
-                    s2 + change * Z[row, 2],
-                )
-                active[row] = not active[row]
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,10 +114,12 @@ class PairOracle:
             W = np.vstack([_STARTS, *self._first(g, group, single)])
             if len(group) == 1:
                 W[:, 1] = 0.0
-                W = W[np.abs(W).sum(axis=1) > 0]
+                W[:, 2] += ~W.any(axis=1)
             Z, place = self.rows[g]
+            sums = _sums(u, place, len(Z))
+            W = _climbers(Z, sums, W)
             values = np.empty(len(W))
-            _ascend(Z, np.bincount(place, u, len(Z)), W, values)
+            _ascend(Z, sums, W, values)
             tops[g] = max(np.abs(values).max(), max(heights[j] for j in group))
             best = _distinct(W, values, threshold)
             self.known[g] = W[np.argsort(-np.abs(values))[:4]]
@@ -244,23 +127,43 @@ class PairOracle:
         return tops, _candidates(found)
 
     def exact_search(self, u: Array, threshold: float) -> tuple[Array, Candidates]:
-        """Upper bounds of H of every group, in floats, whose maximum is H(u), and the largest and
-        least values above the threshold; what is below the largest value known is not looked at.
+        """A bound of H for every group, in floats, nearly the largest value found (or the
+        threshold, if that is larger), and what was found above the threshold; infinite if the
+        search over cones does not end.
         """
-        tops, _ = self.search(u, threshold)
-        low = min(float(tops.max()), threshold)
-        found: list[tuple[float, Array, int]] = []
-        for g, (Z, place) in enumerate(self.rows):
-            best = np.zeros((2, 4))
-            best[:, 0] = low, -low
-            _walk(Z, np.bincount(place, u, len(Z)), best)
-            tops[g] = max(np.abs(best[:, 0]).max(), tops[g])
-            if len(self.groups[g]) == 1:
-                best[:, 2] = 0.0  # rounding
-            new = [row for row in best if abs(row[0]) > low]
-            self.known[g] = np.vstack([self.known[g], *(row[1:] for row in new)])
-            found += [(row[0], row[1:], g) for row in new if abs(row[0]) > threshold]
-        return tops, _candidates(found)
+        tops, quick = self.search(u, threshold)
+        best, found = float(tops.max()), _listed(quick)
+        level = best * (1.0 + _TOLERANCE)
+        if math.isfinite(threshold):
+            level = max(level, threshold)
+        if level == 0.0:
+            return tops, quick
+        for g, group in enumerate(self.groups):
+            while len(group) > 1:
+                state, w = self._search_cones(g, u / level)
+                if state != EXCEEDED:
+                    level = level if state == CLOSED else math.inf
+                    break
+                value, w = self._ascended(g, u, w)
+                level = max(level, abs(value) * (1.0 + _TOLERANCE))
+                if abs(value) > threshold:
+                    found.append((value, w, g))
+        return np.full(len(tops), level), _candidates(found)
+
+    def _search_cones(self, g: int, u: Array) -> tuple[int, Array]:
+        """Whether every cone is closed for one group, and a direction where the bound 1 fails."""
+        Z, place = self.rows[g]
+        w = np.zeros(3)
+        state, _ = search_sphere(Z, _sums(u, place, len(Z)), _CONES, w)
+        return int(state), w
+
+    def _ascended(self, g: int, u: Array, w: Array) -> tuple[float, Array]:
+        """Uphill from a direction, which is known from now on."""
+        Z, place = self.rows[g]
+        W, values = w[None, :].copy(), np.empty(1)
+        _ascend(Z, _sums(u, place, len(Z)), W, values)
+        self.known[g] = np.vstack([self.known[g], W])
+        return float(values[0]), W[0]
 
     def _first(self, g: int, group: tuple[int, ...], single: Candidates) -> list[Array]:
         """What was found for the group last time, and the neurons of its single columns."""
@@ -280,6 +183,22 @@ class PairOracle:
         inputs = self.X.T[first] * weights[:, :1] + self.tau * weights[:, 2:]
         inputs += self.X.T[second] * weights[:, 1:2]
         return np.maximum(inputs, 0.0, out=inputs)
+
+
+def _sums(u: Array, place: Indices, count: int) -> Array:
+    """The sum of u over equal rows."""
+    return np.asarray(np.bincount(place, u, count), dtype=np.float64)
+
+
+def _climbers(Z: Array, u: Array, W: Array) -> Array:
+    """The starts from which ascents are tried: the best, and all that were known before."""
+    fixed, known = W[: len(_STARTS)], W[len(_STARTS) :]
+    values = np.abs(np.maximum(fixed @ Z.T, 0.0) @ u) / np.linalg.norm(fixed, axis=1)
+    return np.vstack([fixed[np.argsort(-values)[:_CLIMBERS]], known])
+
+
+def _listed(found: Candidates) -> list[tuple[float, Array, int]]:
+    return list(zip(found.values.tolist(), found.weights, found.group.tolist(), strict=True))
 
 
 def _distinct(W: Array, values: Array, threshold: float, most: int = 2) -> list[int]:

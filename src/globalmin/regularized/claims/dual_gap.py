@@ -38,8 +38,9 @@ from globalmin.regularized.train import oracle_for
 
 # the width of the envelope, as a share of the residuals, where a loss with kinks has no derivative
 _ENVELOPE = 1e-4
-# of b: room between H(u) and b in which the checker's search over cones comes to an end
-SEARCHED = 2.0**-18
+# of b: room for rounding; that in which the checker's search over cones comes to an end is left by
+# the search of the oracle
+SEARCHED = 2.0**-24
 
 
 def build(
