@@ -13,7 +13,8 @@ from tests.oracles.fraction_factorization_claims import inverse
 
 from globalmin_check import limits
 from globalmin_check.checks import Budget, ExactChecks
-from globalmin_check.claims import cone_proposals, dual_cones
+from globalmin_check.claims import cone_proposals, dual_cones, shortest_vector
+from globalmin_check.claims.cone_rows import first_block
 from globalmin_check.claims.convex_losses import Loss
 from globalmin_check.claims.dual_columns import column_holds
 from globalmin_check.claims.dual_cones import cones_hold
@@ -147,7 +148,7 @@ def test_a_split_covers_the_cone_and_decided_rows_keep_their_sum():
     rng = np.random.default_rng(4)
     rows, u = [[3, -1, 2], [-2, 1, 1], [1, 1, -1], [1, 1, -1]], [2, -3, 1, 4]
     checks = ExactChecks(Budget())
-    block = dual_cones._first_block(rows, u, F(1), checks)
+    block = first_block(rows, u, F(1), checks)
     corners = [[1, 0, 0], [0, -1, 0], [0, 0, 1]]
     cone = dual_cones.Cone([block.ray(p, checks) for p in corners], (1,), block, 0)
     for _ in range(12):
@@ -186,7 +187,7 @@ def test_no_proposal_is_trusted():
     """Slopes and weights outside [0, 1], a q that is too long or no number: nothing is proved."""
     rows, u = [[1, 0], [0, 1]], [-3, 2]
     checks = ExactChecks(Budget())
-    block = dual_cones._first_block(rows, u, F(2), checks)
+    block = first_block(rows, u, F(2), checks)
     cone = dual_cones.Cone([block.ray(p, checks) for p in ([1, 0], [0, 1])], (1,), block, 0)
     one, good = cone_proposals.STEPS, [0.0, 1.0]
     place = cone.rays[0]
@@ -228,10 +229,10 @@ def test_floats_out_of_range_only_cost_the_proposal():
     assert cones_hold([[1, 0], [0, 1]], [10**400, 1], F(2), checks) is False
     assert cones_hold([[1, 0], [-1, 0]], [-(10**400), -1], F(1), checks) is True
     gram = [[1.0, 1.0], [1.0, 1.0]]
-    assert cone_proposals._solved(gram, [1.0, 1.0], [0, 1]) == [1.0, 0.0]
-    assert cone_proposals._lifted([[1.0, 0.0], [-1.0, 0.0]], [0.5, 0.0], [0.5, -0.5]) == [0.5, 0.0]
+    assert shortest_vector._solved(gram, [1.0, 1.0], [0, 1]) == [1.0, 0.0]
+    assert shortest_vector.lifted([[1.0, 0.0], [-1.0, 0.0]], [0.5, 0.0], [0.5, -0.5]) == [0.5, 0.0]
     assert cone_proposals._turned([[0.0, 0.0]], [0.5], [1.0, 0.0]) == [0.5]
-    block = dual_cones._first_block([[1, 0]], [1], F(1), checks)
+    block = first_block([[1, 0]], [1], F(1), checks)
     assert block.toward([0.0, 0.0], checks) is None
     assert block.toward([float("nan"), 0.0], checks) is None
 

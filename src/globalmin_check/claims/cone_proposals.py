@@ -5,19 +5,20 @@ the vector q, and the edge to split. Nothing here is trusted.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
-from operator import add, mul
+from operator import add
 from typing import Generic, Protocol, TypeVar
+
+from globalmin_check.claims.shortest_vector import dot, lifted, nonnegative_weights, total
 
 STEPS = 2**30  # weights of tangents are multiples of 1/STEPS
 ROUNDS = 2  # tangents of one attempt at a cone
 TURNS = 4  # of the slopes of single rows
 FAR = 1.5  # |q|^2 so much above the bound is not worth another attempt
 SMALL = 1e-9  # rows that amount to less, of b, do not decide where a cone is split
-TINY = 1e-15  # below this a float is rounding
 
 
 class Sight(Protocol):
@@ -71,11 +72,11 @@ class Corner(Generic[Seen]):
     @cached_property
     def gram(self) -> list[list[float]]:
         """Their products."""
-        return [[_dot(p, q) for q in self.units] for p in self.units]
+        return [[dot(p, q) for q in self.units] for p in self.units]
 
     def along(self, pull: list[float]) -> list[float]:
         """The products of a vector with the units."""
-        return [_dot(pull, unit) for unit in self.units]
+        return [dot(pull, unit) for unit in self.units]
 
     def shortest(self, tangent: list[float]) -> tuple[list[float], list[float]]:
         """The shortest q that is at least the sum of the rising rows less the tangent at all rays,
@@ -83,8 +84,8 @@ class Corner(Generic[Seen]):
         """
         rising = 1 - self.falling
         G = [ray.heights[rising] - t for ray, t in zip(self.rays, tangent, strict=True)]
-        weights = _weights(self.gram, G)
-        return weights, _lifted(self.units, weights, G)
+        weights = nonnegative_weights(self.gram, G)
+        return weights, lifted(self.units, weights, G)
 
 
 def proposals(
@@ -98,7 +99,7 @@ def proposals(
     """
     places: list[Seen] = []
     mean = [0.0] * len(base)
-    w, size = _sum(corner.units), 0.0
+    w, size = total(corner.units), 0.0
     for attempt in range(ROUNDS):
         place = toward(w)
         if place is None:
@@ -107,12 +108,12 @@ def proposals(
         line, step = corner.along(place.pulls[corner.falling]), 1.0 / (attempt + 1.0)
         mean = [m + step * (t - m) for m, t in zip(mean, line, strict=True)]
         weights, q = corner.shortest(mean)
-        size = _dot(q, q)
+        size = dot(q, q)
         if size <= 1:
             yield Proposal(q, list(places), _steps(len(places)))
         if not size < FAR:
             break
-        w = [_dot(weights, entries) for entries in zip(*corner.units, strict=True)]
+        w = [dot(weights, entries) for entries in zip(*corner.units, strict=True)]
     if rows:
         yield from _with_slopes(corner, base, rows)
     elif not size < FAR:
@@ -126,9 +127,9 @@ def _with_slopes(
     """Slopes of the undecided rows that follow q."""
     slopes = [_balanced(corner.along(row)) for row in rows]
     for _ in range(TURNS):
-        pulls = [_dot(slopes, entries) for entries in zip(*rows, strict=True)]
+        pulls = [dot(slopes, entries) for entries in zip(*rows, strict=True)]
         q = corner.shortest(corner.along(list(map(add, base, pulls))))[1]
-        if _dot(q, q) <= 1:
+        if dot(q, q) <= 1:
             yield Proposal(q, slopes=[int(slope * STEPS) for slope in slopes])
         slopes = _turned(rows, slopes, q)
 
@@ -145,76 +146,16 @@ def _turned(rows: list[list[float]], slopes: list[float], q: list[float]) -> lis
     """
     moved = list(slopes)
     for i, row in enumerate(rows):
-        square = _dot(row, row)
+        square = dot(row, row)
         if 0 < square < math.inf:
-            moved[i] = min(max(slopes[i] + _dot(row, q) / square, 0.0), 1.0)
+            moved[i] = min(max(slopes[i] + dot(row, q) / square, 0.0), 1.0)
             q = [a - (moved[i] - slopes[i]) * b for a, b in zip(q, row, strict=True)]
     return moved
-
-
-def _dot(a: list[float], b: Iterable[float]) -> float:
-    return sum(map(mul, a, b))
-
-
-def _sum(vectors: list[list[float]]) -> list[float]:
-    return list(map(sum, zip(*vectors, strict=True)))
 
 
 def _steps(count: int) -> list[int]:
     """Equal weights in whole steps."""
     return [STEPS // count + (i < STEPS % count) for i in range(count)]
-
-
-def _lifted(units: list[list[float]], weights: list[float], heights: list[float]) -> list[float]:
-    """The vector of these weights, made a little longer so that no ray lacks anything."""
-    q = [_dot(weights, entries) for entries in zip(*units, strict=True)]
-    center = _sum(units)
-    lift = min(_dot(p, center) for p in units)
-    lack = max(height - _dot(p, q) for height, p in zip(heights, units, strict=True))
-    step = (max(lack, 0.0) + 10 * TINY) / lift if lift > 0 else 0.0
-    return [a + step * b for a, b in zip(q, center, strict=True)]
-
-
-def _weights(gram: list[list[float]], heights: list[float]) -> list[float]:
-    """Nonnegative weights of the unit rays whose sum is the shortest vector q with q . p_k >=
-    height_k, nearly: a ray joins where most is lacking, and leaves when its weight would not be
-    positive.
-    """
-    weights = [0.0] * len(heights)
-    active: list[int] = []
-    for _ in range(3 * len(heights)):
-        lacks = [h - sum(map(mul, row, weights)) for h, row in zip(heights, gram, strict=True)]
-        k = max(range(len(heights)), key=lacks.__getitem__)
-        if lacks[k] <= TINY or k in active:
-            break
-        active.append(k)
-        found = _solved(gram, heights, active)
-        while found and min(found) <= 0:
-            active = [i for i, weight in zip(active, found, strict=True) if weight > 0]
-            found = _solved(gram, heights, active)
-        weights = [0.0] * len(heights)
-        for i, weight in zip(active, found, strict=True):
-            weights[i] = weight
-    return weights
-
-
-def _solved(gram: list[list[float]], heights: list[float], active: list[int]) -> list[float]:
-    """The weights with q . p_k = height_k |p_k| for the active rays, zero for one that depends on
-    those before it.
-    """
-    rows = [[gram[i][j] for j in active] + [heights[i]] for i in active]
-    for s, row in enumerate(rows):
-        if row[s] < TINY:
-            rest = _solved(gram, heights, active[:s] + active[s + 1 :])
-            return [*rest[:s], 0.0, *rest[s:]]
-        for other in rows[s + 1 :]:
-            factor = other[s] / row[s]
-            other[s:] = [x - factor * y for x, y in zip(other[s:], row[s:], strict=True)]
-    found = [0.0] * len(rows)
-    for s in range(len(rows) - 1, -1, -1):
-        known = sum(map(mul, rows[s][s + 1 : -1], found[s + 1 :]))
-        found[s] = (rows[s][-1] - known) / rows[s][s]
-    return found
 
 
 def widest_edge(rays: Sequence[Sight], rows: list[list[float]] | None) -> tuple[int, int]:
@@ -225,7 +166,7 @@ def widest_edge(rays: Sequence[Sight], rows: list[list[float]] | None) -> tuple[
     if rows is None:
         sums = {(a, b): _turn(rays[a], rays[b]) for a, b in edges}
     else:
-        z = [[_dot(row, ray.unit) for row in rows] for ray in rays]
+        z = [[dot(row, ray.unit) for row in rows] for ray in rays]
         sums = {(a, b): _crossing(z[a], z[b]) for a, b in edges}
     widest = max(edges, key=sums.__getitem__)
     if sums[widest] > (SMALL if rows is None else 0.0):
@@ -245,7 +186,7 @@ def _turn(a: Sight, b: Sight) -> float:
     """What the rows that switch between two rays amount to."""
     total = 0.0
     for part in (0, 1):
-        at_a = a.heights[part] - _dot(b.pulls[part], a.unit)
-        at_b = b.heights[part] - _dot(a.pulls[part], b.unit)
+        at_a = a.heights[part] - dot(b.pulls[part], a.unit)
+        at_b = b.heights[part] - dot(a.pulls[part], b.unit)
         total += at_a * at_b / (at_a + at_b) if at_a + at_b > 0 else 0.0
     return total
