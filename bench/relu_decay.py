@@ -90,17 +90,19 @@ def gaps(names: list[str], shares: list[float]) -> None:
     """One line per table and decay, and the count at the end."""
     found: list[float] = []
     print(
-        "table                    n   d loss      b/b_max  objective  gap      bound     s + check"
+        "table                    n   d loss      b/b_max  objective  gap      bound     cpu s + "
+        "proof (by the clock)"
     )
     for name in names:
         X, y, loss = TABLES[name]()
         largest = estimate_largest_decay(_problem(X, y, loss, 1.0))
         for share in shares:
             problem = _problem(X, y, loss, share * largest)
-            start = time.perf_counter()
+            clock, start = time.perf_counter(), time.process_time()
             run = train_relu(problem, gap=1e-4, max_seconds=SECONDS / 2, max_cones=60_000)
-            trained = time.perf_counter() - start
+            trained = time.process_time() - start
             proof = prove(run.network, problem, run=run)
+            proved = time.process_time() - start - trained
             claim = proof.claim("dual-gap")
             numbers = None if claim is None else claim.numbers
             gap = np.inf if numbers is None or numbers.gap is None else numbers.gap
@@ -108,8 +110,8 @@ def gaps(names: list[str], shares: list[float]) -> None:
             how = proof.verdict if numbers is None else numbers.others.get("constraint")
             print(
                 f"{name:<22} {len(y):>4} {X.shape[1]:>3} {loss:<9} {share:<8g} "
-                f"{run.objective:<10.6g} {found[-1]:<8.2g} {how:<9} {trained:.1f} + "
-                f"{proof.seconds.get('check', 0.0):.1f}",
+                f"{run.objective:<10.6g} {found[-1]:<8.2g} {how:<9} {trained:.1f} + {proved:.1f} "
+                f"({time.perf_counter() - clock:.0f})",
                 flush=True,
             )
     counts = [f"{sum(gap <= limit for gap in found)} within {limit:g}" for limit in WITHIN]

@@ -21,6 +21,7 @@ from tests.checker.regularized_cases import (
     spectral_witness,
     with_zero_sum,
 )
+from tests.checker.slab_cases import slab_witness
 from tests.corpus.whole_files import Whole, opened
 
 F = Fraction
@@ -60,6 +61,12 @@ def _spectral(**network: Any) -> bytes:
     case = _wide(**network)
     u, gammas, witness = spectral_witness(case, derivative(case))
     return file_of(case, u, "spectral", witness=witness, **gammas)
+
+
+def _slabs(**network: Any) -> bytes:
+    case = _wide(hidden_bias="free", **network)
+    u, fields, witness = slab_witness(case, with_zero_sum(derivative(case), 0))
+    return file_of(case, with_zero_sum(u, 0), "slabs", witness=witness, **fields)
 
 
 def _quadratic(**network: Any) -> bytes:
@@ -118,6 +125,8 @@ def regularized_accepted() -> Files:
         "dual_gap_listed_groups": file_of(_wide([[0, 1], [1], [1, 2]]), small, "cones"),
         "dual_gap_spectral": _spectral(),
         "dual_gap_spectral_nonnegative": _spectral(heads="nonnegative"),
+        "dual_gap_slabs": _slabs(),
+        "dual_gap_slabs_nonnegative": _slabs(heads="nonnegative"),
         "dual_gap_quadratic": _quadratic(),
         "dual_gap_quadratic_nonnegative": _quadratic(heads="nonnegative"),
         "unused_terms_second_column": _unused(),
@@ -157,6 +166,19 @@ def _beside(raw: bytes, name: str, change: Fraction) -> bytes:
     return _edited(raw, edit)
 
 
+def _ends(factor: Fraction) -> Callable[[Whole], None]:
+    """All ends of the slabs times a factor."""
+
+    def edit(file: Whole) -> None:
+        file.claim["slabs"] = [str(factor * Fraction(end)) for end in file.claim["slabs"]]
+
+    return edit
+
+
+def _negative_delta(file: Whole) -> None:
+    file.claim["delta_plus"] = ["-1/1000", *file.claim["delta_plus"][1:]]
+
+
 def regularized_rejected() -> dict[str, tuple[bytes, str]]:
     """(bytes, what the reason must contain)."""
     case, u = golden()
@@ -164,7 +186,7 @@ def regularized_rejected() -> dict[str, tuple[bytes, str]]:
     two = replace(case, X=np.hstack([case.X, 2 * case.X]), W=np.array([[0.5, 0.0]]))
     tiny = F(1, 10**30)
     stray = changed(two, W=np.array([[0.5, 0.5]]), network={"b": F(2)})
-    spectral, quadratic = _spectral(), _quadratic()
+    spectral, quadratic, slabs = _spectral(), _quadratic(), _slabs()
     curved = opened(spectral).tensors["claims.0.be"] * (1 + 1e-10)
     spoiled = opened(spectral).tensors["claims.0.C_plus"] * 1.5
     spoiled_lower = opened(quadratic).tensors["claims.0.C_lower"] * 1.5
@@ -203,6 +225,27 @@ def regularized_rejected() -> dict[str, tuple[bytes, str]]:
             "Y9",
         ),
         "dual_gap_spectral_factor": (_edited(spectral, _set("tensor.C_plus", spoiled)), "Y10"),
+        "dual_gap_slabs_too_short": (_edited(slabs, _ends(F(9, 10))), "Y14"),
+        "dual_gap_slabs_delta_negative": (_edited(slabs, _negative_delta), "Y14"),
+        "dual_gap_slabs_curvature_too_large": (
+            _edited(slabs, _set("tensor.be", opened(slabs).tensors["claims.0.be"] * (1 + 1e-6))),
+            "Y9",
+        ),
+        "dual_gap_slabs_row_not_decided": (
+            _edited(slabs, _set("tensor.rho", 0 * opened(slabs).tensors["claims.0.rho"])),
+            "Y9",
+        ),
+        "dual_gap_slabs_factor": (
+            _edited(
+                slabs,
+                _set("tensor.C_minus_1", opened(slabs).tensors["claims.0.C_minus_1"] * 1.5),
+            ),
+            "Y10",
+        ),
+        "dual_gap_slabs_sum_not_zero": (
+            _edited(slabs, _set("tensor.u", opened(slabs).tensors["claims.0.u"] * [1, 1, 1, 0.5])),
+            "Y5",
+        ),
         "dual_gap_quadratic_factor": (
             _edited(quadratic, _set("tensor.C_lower", spoiled_lower)),
             "Y11",
@@ -261,7 +304,7 @@ def regularized_malformed() -> Files:
     free, v = _free_parts()
     repair = file_of(free, v, repair=[0, 2, 3])
     spectral, quadratic, unused = _spectral(), _quadratic(), _unused()
-    logistic = _losses()["dual_gap_logistic"]
+    logistic, slabs = _losses()["dual_gap_logistic"], _slabs()
     network = {
         "b_negative": ("b", "-1/2"),
         "tau_zero": ("tau", "0"),
@@ -296,6 +339,10 @@ def regularized_malformed() -> Files:
                 repair, _set("tensor.repair", np.array([2, 0, 3]))
             ),
             "dual_gap_spectral_pairs": _edited(spectral, _set("network.groups", "pairs")),
+            "dual_gap_slabs_of_one_end": _edited(slabs, _set("claim.slabs", ["1"])),
+            "dual_gap_slabs_gamma_too_short": _edited(slabs, _set("claim.gamma_plus", ["1"])),
+            "dual_gap_slabs_pairs": _edited(slabs, _set("network.groups", "pairs")),
+            "dual_gap_slabs_end_is_a_number": _edited(slabs, _set("claim.slabs", [-9, 0, 1, 2, 9])),
             "dual_gap_quadratic_v_max_zero": _edited(quadratic, _set("network.v_max", "0")),
             "unused_terms_nonnegative": _edited(unused, _set("network.heads", "nonnegative")),
             "unused_terms_h_too_short": _edited(unused, _set("claim.h", ["1/2"])),

@@ -16,6 +16,7 @@ from tests.mutation.regularized_instances import honest, numbers, pick, written
 
 Rng = np.random.Generator
 Options = dict[str, Any]
+WITNESSED = ("gamma", "delta", "slabs")  # fields of witnesses
 Lie = Callable[[Rng, Case, Options], tuple[Case, Options]]
 
 
@@ -62,8 +63,9 @@ def _column(rng: Rng, case: Case, options: Options) -> tuple[Case, Options]:
     single = groups == "columns" or (
         isinstance(groups, list) and all(len(group) == 1 for group in groups)
     )
-    rows = options | {"constraint": "columns" if single else "cones"}
-    return _with(wide, groups=groups), rows if options["constraint"] != "spectral" else options
+    if options["constraint"] not in ("spectral", "slabs"):
+        options = options | {"constraint": "columns" if single else "cones"}
+    return _with(wide, groups=groups), options
 
 
 def _rule(rng: Rng, case: Case, options: Options) -> tuple[Case, Options]:
@@ -167,13 +169,20 @@ def _bounds(rng: Rng, file: Whole) -> Whole:
 
 
 def _witness(rng: Rng, file: Whole) -> Whole:
-    """One number of a witness, or gamma."""
+    """One number of a witness, a multiplier, or an end of a slab."""
     file = file.copy()
     names = [name for name in file.tensors if name.startswith("claims.0.")]
-    gammas = [name for name in file.claim if name.startswith("gamma")]
-    if gammas and rng.random() < 0.3:
-        name = pick(rng, *gammas)
-        file.claim[name] = str(Fraction(file.claim[name]) * (1 + pick(rng, 1, -1) * _small(rng)))
+    fields = [name for name in file.claim if name.startswith(WITNESSED)]
+    if fields and rng.random() < 0.3:
+        name = pick(rng, *fields)
+        change = 1 + pick(rng, 1, -1) * _small(rng)
+        if isinstance(file.claim[name], str):
+            file.claim[name] = str(Fraction(file.claim[name]) * change)
+        else:
+            values = list(file.claim[name])
+            place = int(rng.integers(len(values)))
+            values[place] = str(Fraction(values[place]) * pick(rng, change, -1, 0))
+            file.claim[name] = values
         return file
     array = file.tensors[pick(rng, *names)]
     place = tuple(int(rng.integers(side)) for side in array.shape)
@@ -209,7 +218,7 @@ def hostile(rng: Rng, constraint: str) -> tuple[str, bytes]:
         return name, EDITS[name](rng, opened(written(case, options))).sealed()
     name = pick(rng, *LIES)
     lied = LIES[name](rng, case, options)
-    if options["constraint"] in ("spectral", "quadratic") and rng.random() < 0.5:
+    if options["constraint"] in ("spectral", "slabs", "quadratic") and rng.random() < 0.5:
         # the witness of the honest file under the lie
         file = opened(written(case, options))
         roles = {
@@ -217,7 +226,7 @@ def hostile(rng: Rng, constraint: str) -> tuple[str, bytes]:
             for role, array in file.tensors.items()
             if role.startswith("claims.0.")
         }
-        gammas = {key: file.claim[key] for key in file.claim if key.startswith("gamma")}
+        gammas = {key: file.claim[key] for key in file.claim if key.startswith(WITNESSED)}
         witness = {key: array for key, array in roles.items() if key not in ("u", "repair")}
         lied = lied[0], lied[1] | gammas | {"witness": witness}
     return name, written(*lied)

@@ -21,7 +21,9 @@ from tests.checker.regularized_cases import (
     quadratic_witness,
     rounded,
     spectral_witness,
+    with_zero_sum,
 )
+from tests.checker.slab_cases import slab_witness
 from tests.oracles.fraction_dual import in_domain, largest_square
 from tests.oracles.fraction_regularized import (
     RegularizedFile,
@@ -32,7 +34,7 @@ from tests.oracles.fraction_regularized import (
 
 Rng = np.random.Generator
 Array = np.ndarray
-CONSTRAINTS = ("columns", "free columns", "cones", "spectral", "quadratic", "unused")
+CONSTRAINTS = ("columns", "free columns", "cones", "spectral", "quadratic", "unused", "slabs")
 LOSSES = ("squared", "huber", "quantile", "hinge", "squared_hinge", "logistic", "poisson")
 SMOOTH = ("squared", "huber", "squared_hinge", "logistic")
 
@@ -66,14 +68,14 @@ def _class(rng: Rng, constraint: str, d: int) -> dict[str, Any]:
         return {"neurons": "quadratic", "groups": "all", "v_max": Fraction(1)}
     if constraint in ("columns", "free columns"):
         return {"groups": pick(rng, "columns", [[j] for j in range(d)])}
-    if constraint == "spectral":
+    if constraint in ("spectral", "slabs"):
         return {"groups": pick(rng, "all", [list(range(d))])}
     whole: list[Any] = ["columns", "all", "pairs"] if d > 1 else ["columns", "all"]
     return {"groups": pick(rng, *whole, *([[[0], [0, 1]]] if d > 1 else []))}
 
 
 def _rules(rng: Rng, constraint: str) -> dict[str, Any]:
-    biases = {"free columns": ("free",), "unused": ("penalized",)}
+    biases = {"free columns": ("free",), "slabs": ("free",), "unused": ("penalized",)}
     few = ("penalized", "none")
     rules: dict[str, Any] = {"hidden_bias": pick(rng, *biases.get(constraint, few))}
     if constraint == "cones" and rng.random() < 0.2:
@@ -105,7 +107,9 @@ def random_case(rng: Rng, constraint: str) -> Case:
     if constraint in columns and network["heads"] == "any" and rng.random() < 0.3:
         network["monotone"] = [int(x) for x in rng.integers(-1, 2, d)]
     groups = network["groups"]
-    narrow = groups == "columns" or (isinstance(groups, list) and constraint != "spectral")
+    narrow = groups == "columns" or (
+        isinstance(groups, list) and constraint not in ("spectral", "slabs")
+    )
     for row in W if narrow and d > 1 else []:
         row[int(rng.integers(d))] = 0.0
     for row, head in zip(W, v, strict=True):
@@ -202,7 +206,7 @@ def honest(rng: Rng, constraint: str) -> tuple[Case, dict[str, Any]]:
     case = random_case(rng, constraint)
     u, repair = feasible(rng, case)
     options: dict[str, Any] = {"repair": repair, "u": u}
-    if constraint in ("spectral", "quadratic"):
+    if constraint in ("spectral", "slabs", "quadratic"):
         return case, options | {"constraint": constraint}
     file = opened_case(case)
     exact = [Fraction(x) for x in u]
@@ -238,12 +242,19 @@ def written(case: Case, options: dict[str, Any]) -> bytes:
     """The file of a case; witnesses are made here, for the u that they belong to."""
     options = dict(options)
     u, constraint = options.pop("u"), options.pop("constraint")
-    if constraint in ("spectral", "quadratic") and options["repair"]:  # a witness for what is used
+    if (
+        constraint in ("spectral", "slabs", "quadratic") and options["repair"]
+    ):  # a witness for what is used
         exact = repaired(opened_case(case), [Fraction(x) for x in u], options["repair"])
         u = np.array([float(x) for x in exact or u])
     if constraint == "spectral" and "witness" not in options:
         u, gammas, witness = spectral_witness(case, u)
         options |= gammas | {"witness": witness}
+    if constraint == "slabs" and "witness" not in options:
+        u, fields, witness = slab_witness(case, u, count=3)
+        options |= fields | {"witness": witness}
+        if not options["repair"]:
+            u = with_zero_sum(u, int(np.argmax(np.abs(u))))
     if constraint == "quadratic" and "witness" not in options:
         u, witness = quadratic_witness(case, u)
         options["witness"] = witness

@@ -25,6 +25,7 @@ from tests.oracles.fraction_dual import (
 from tests.oracles.fraction_factorization_claims import inverse
 from tests.oracles.fraction_intervals import Interval, UndefinedError, at_most, total
 from tests.oracles.fraction_several import several_checks
+from tests.oracles.fraction_slabs import slab_checks
 from tests.oracles.regularized_grammar import (
     SMOOTH,
     Matrix,
@@ -221,6 +222,8 @@ def _witnessed_constraint(
 ) -> Iterator[Check]:
     if fields["constraint"] == "spectral":
         yield from _spectral(file, fields, found, u)
+    elif fields["constraint"] == "slabs":
+        yield from slab_checks(file, fields, found, u)
     else:
         yield from _exact_constraint(file, fields, found, u)
 

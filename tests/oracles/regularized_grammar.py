@@ -160,7 +160,7 @@ def _index(low: int, high: int, value: Any) -> int:
 
 def _readers(entry: Fields, network: Fields, n: int, name: str) -> dict[str, Reader]:
     readers: dict[str, Reader] = rationals("p_up", "p_low", "gap") | {
-        "constraint": one_of("columns", "cones", "spectral", "quadratic"),
+        "constraint": one_of("columns", "cones", "spectral", "slabs", "quadratic"),
         "parts": lambda value: _index(1, 2, value),
     }
     require("outputs" not in network or entry.get("constraint") == "columns", "of one output")
@@ -169,9 +169,22 @@ def _readers(entry: Fields, network: Fields, n: int, name: str) -> dict[str, Rea
         readers["repair"] = lambda value: _index(1, n, value)
     if entry.get("constraint") == "spectral":
         readers |= rationals(*(f"gamma_{sign}" for sign in _signs(network)))
+    if entry.get("constraint") == "slabs":
+        require(type(entry.get("slabs")) is list, "slabs is no list")
+        count = len(entry["slabs"]) - 1
+        require(1 <= count <= 64, "too few or too many slabs")
+        readers["slabs"] = lambda value: _list_of_rationals(value, count + 1)
+        for sign in _signs(network):
+            for name in ("gamma", "delta"):
+                readers[f"{name}_{sign}"] = lambda value: _list_of_rationals(value, count)
     if entry["kind"] == "unused-terms":
         readers |= _unused_readers(entry, network, name)
     return readers
+
+
+def _list_of_rationals(value: Any, count: int) -> Row:
+    require(type(value) is list and len(value) == count, "one number per slab")
+    return [rational(x) for x in value]
 
 
 def _signs(network: Fields) -> list[str]:
@@ -193,6 +206,13 @@ def _roles(fields: Fields, network: Fields, n: int) -> dict[str, tuple[int, ...]
         require(fit, "spectral for another class")
         roles |= dict.fromkeys(("rho", "sig", "al", "be"), (n,))
         roles |= {f"C_{sign}": (size + 1, size + 1) for sign in _signs(network)}
+    if method == "slabs":
+        fit = len(groups) == 1 and network["hidden_bias"] == "free" and "monotone" not in network
+        require(fit, "slabs for another class")
+        count = len(fields["slabs"]) - 1
+        roles |= dict.fromkeys(("rho", "sig", "al", "be"), (count, n)) | {"center": (size,)}
+        for sign in _signs(network):
+            roles |= {f"C_{sign}_{j}": (size + 2, size + 2) for j in range(count)}
     if quadratic:
         roles |= {role: (size, size) for role in ["C_lower", "C_upper"][: len(_signs(network))]}
     return roles

@@ -6,6 +6,7 @@ feasible in floats, each with the constraint that proves $H(u) \le b$, and the b
 | the derivative of the loss at the outputs of a network | spectral (R4) | any number of columns |
 | the relaxation of R4, solved for u | spectral (R4) | while its matrices are small |
 | the derivative of the loss | cones (R3) | up to 6 dimensions with the bias |
+| the derivative of the loss | slabs (R4-free) | free hidden biases, any number of columns |
 
 Everything here is in floats, with room left for the exact repair and for the checker's strict
 inequalities.
@@ -26,9 +27,10 @@ from globalmin.regularized.directions import estimate_height
 from globalmin.regularized.full_training import least_width, without_neurons
 from globalmin.regularized.network import RegularizedNetwork
 from globalmin.regularized.relaxation import RelaxedProblem, solve_relaxation
+from globalmin.regularized.slabs import SlabProof, slab_proof
 from globalmin.regularized.spectral import SpectralWitness, spectral_witness
 
-Constraint = Literal["spectral", "cones"]
+Constraint = Literal["spectral", "cones", "slabs"]
 SHRINK = 1e-7  # of u, so that the matrices of R4 are positive definite with this much room
 MAX_CONES = 60_000  # the checker needs up to a millisecond for each
 # room above H, cones; coarse at first, where a search that does not end is found out cheaply
@@ -50,8 +52,9 @@ class FullBound:
     ----------
     u : one number per row.
     floor : D(u), in floats.
-    constraint : "spectral" or "cones".
+    constraint : "spectral", "cones" or "slabs".
     witnesses : of u and of -u, for "spectral".
+    slabs : for "slabs".
     source : where u comes from, in words.
     """
 
@@ -60,6 +63,7 @@ class FullBound:
     constraint: Constraint
     witnesses: tuple[SpectralWitness, SpectralWitness] | None = None
     source: str = "the network"
+    slabs: SlabProof | None = None
 
 
 def best_floor(
@@ -102,6 +106,9 @@ def best_floor(
             best = _higher(best, floor_by_matrix(design, u))
         if not is_enough() and can_relax(design) and time.perf_counter() < deadline:
             best = _higher(best, floor_by_relaxation(design, tol=max(0.1 * gap, 1e-7)))
+    elif len(design.problem.y) <= _LARGEST_ROWS:
+        for u in duals:
+            best = _higher(best, floor_by_slabs(design, u))
     if design.Z.shape[1] <= LARGEST_DIMENSION and not is_enough():
         known = [design.parameters(n)[0] for n in networks]
         for u, W in zip(duals, known, strict=False):
@@ -223,6 +230,19 @@ def floor_by_matrix(design: Design, u: Array) -> FullBound:
     """The floor of a multiple of u that R4 proves feasible."""
     pair = (spectral_witness(design.Z, u), spectral_witness(design.Z, -u))
     return _scaled(design, u, pair, "the network")
+
+
+def floor_by_slabs(design: Design, u: Array) -> FullBound:
+    """The floor of a multiple of u that R4-free proves feasible, for free hidden biases."""
+    proof = slab_proof(design.problem.X, u)
+    top = min(1.0, design.b / proof.bound) * (1.0 - SHRINK) if proof.bound > 0 else 1.0
+    best = FullBound(0.0 * u, -np.inf, "slabs")
+    for share in _SHARES:
+        value = floor_of(design, top * share * u)
+        if value > best.floor:
+            slabs = proof.scaled(top * share)
+            best = replace(best, u=top * share * u, floor=value, slabs=slabs)
+    return best
 
 
 def can_relax(design: Design) -> bool:

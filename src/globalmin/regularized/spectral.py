@@ -151,26 +151,28 @@ def _rounded(rows: Array, sig: Array, al: Array, be: Array) -> tuple[Array, Arra
     A norm of d squares is at most (d + 4) eps below the true one, and min(al, 1 - al) is exact.
     """
     d = rows.shape[1]
-    rho = _short(1.0 / (4.0 * np.maximum(sig, _NO_CURVATURE)))
-    sig = np.nextafter(_short_up(1.0 / (4.0 * rho)), np.inf)
+    rho = short(1.0 / (4.0 * np.maximum(sig, _NO_CURVATURE)))
+    sig = np.nextafter(short_up(1.0 / (4.0 * rho)), np.inf)
     al = np.round(al * 2.0**SLOPE_BITS) / 2.0**SLOPE_BITS
     most = np.minimum(al, 1.0 - al) / row_norms(rows) * (1.0 - (d + 8) * EPS)
     be = np.floor(np.minimum(be, most) * 2.0**60) / 2.0**60
-    return rho, sig, al, _short_down(np.maximum(be, 0.0))
+    return rho, sig, al, short_down(np.maximum(be, 0.0))
 
 
-def _short(values: Array) -> Array:
+def short(values: Array) -> Array:
     """Nearest numbers with `SLOPE_BITS` bits."""
     mantissa, exponent = np.frexp(values)
     return np.ldexp(np.round(mantissa * 2.0**SLOPE_BITS), exponent - SLOPE_BITS)
 
 
-def _short_up(values: Array) -> Array:
+def short_up(values: Array) -> Array:
+    """Numbers with `SLOPE_BITS` bits, not below the values."""
     mantissa, exponent = np.frexp(values)
     return np.ldexp(np.ceil(mantissa * 2.0**SLOPE_BITS), exponent - SLOPE_BITS)
 
 
-def _short_down(values: Array) -> Array:
+def short_down(values: Array) -> Array:
+    """Numbers with `SLOPE_BITS` bits, not above the values."""
     mantissa, exponent = np.frexp(values)
     return np.ldexp(np.floor(mantissa * 2.0**SLOPE_BITS), exponent - SLOPE_BITS)
 

@@ -25,6 +25,7 @@ def read_constraint(fields: Fields, form: Form, names: tuple[str, ...]) -> str:
         "columns": form.width == 1,
         "cones": True,
         "spectral": form.count == 1 and form.hidden_bias != "free" and not form.monotone,
+        "slabs": form.count == 1 and form.hidden_bias == "free" and not form.monotone,
     }
     if form.outputs > 1 and constraint != "columns":
         raise Malformed(f"{fields.where}.constraint is for one output")

@@ -20,6 +20,13 @@ from globalmin_check.claims.dual_bound import (
 )
 from globalmin_check.claims.dual_constraints import group_rows, read_constraint, require_groups
 from globalmin_check.claims.dual_quadratic import read_factors, require_squares, sparse_sums
+from globalmin_check.claims.dual_slabs import (
+    Slabs,
+    centered,
+    read_slabs,
+    require_slab_matrices,
+    require_slab_slopes,
+)
 from globalmin_check.claims.dual_spectral import (
     Slopes,
     read_slopes,
@@ -44,9 +51,10 @@ MEANING = (
     "relu(w . x_i)| <= b |w| for every neuron of the class. Then every network of the class, of "
     "any width, has objective at least D(u) = -sum_i l_i*(u_i) - (sum u)^2/(2 k0) - |X^T u|^2/(2 "
     "k1). The condition is decided exactly for one column (R2), by a search over cones (R3), or "
-    "follows from one positive definite matrix per sign (R4); for quadratic neurons it is -aI < "
-    "sum_i u_i x_i x_i^T < aI, a = b/(2 v_max) (R5). With several outputs that share the neurons "
-    "u_i is a vector and |.| the Euclidean norm."
+    "follows from one positive definite matrix per sign (R4), with free hidden biases one per sign "
+    "and slab of the bias (R4-free); for quadratic neurons it is -aI < sum_i u_i x_i x_i^T < aI, a = "
+    "b/(2 v_max) (R5). With several outputs that share the neurons u_i is a vector and |.| the "
+    "Euclidean norm."
 )
 
 
@@ -59,13 +67,14 @@ class DualGap:
     bounds: Bounds
     constraint: str
     slopes: Slopes | None
+    slabs: Slabs | None
     factors: dict[int, Tensor]
 
 
 @dataclass(frozen=True)
 class Objects:
-    """What the exact checks built; the rows are those of a spectral or quadratic constraint, the
-    sums those of a quadratic one with mostly zeros.
+    """What the exact checks built; the rows are those that its matrices are made of, the sums those
+    of a quadratic constraint with mostly zeros.
     """
 
     found: Certified | Several
@@ -76,12 +85,15 @@ class Objects:
 def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> DualGap:
     """Take the fields and tensors of the claim; form only."""
     form = form_of(sizes)
-    constraint = read_constraint(fields, form, ("columns", "cones", "spectral", "quadratic"))
+    constraint = read_constraint(
+        fields, form, ("columns", "cones", "spectral", "slabs", "quadratic")
+    )
     spectral, quadratic = constraint == "spectral", constraint == "quadratic"
     return DualGap(
         read_bounds(fields, tensors, sizes),
         constraint,
         read_slopes(fields, tensors, form, sizes.n) if spectral else None,
+        read_slabs(fields, tensors, form, sizes.n) if constraint == "slabs" else None,
         read_factors(tensors, form) if quadratic else {},
     )
 
@@ -92,12 +104,13 @@ def work(claim: DualGap, sizes: Sizes) -> tuple[int, int]:
     losses = n * form.outputs * limits.WORK_PER_VALUE
     if claim.constraint in ("columns", "cones"):
         return losses, 4 * n * form.outputs
-    p = form.width + form.penalizes_bias + 1
-    return losses + 2 * (n * p * p + 2 * p**3), 3 * (n + p) * p
+    p = form.width + (form.hidden_bias != "none") + 1
+    count = 1 if claim.slabs is None else len(claim.slabs.edges) - 1
+    return losses + 2 * count * (n * p * p + 2 * p**3), 3 * (n + p) * p
 
 
 def exact(claim: DualGap, problem: Problem, checks: ExactChecks) -> Objects:
-    """Y1 to Y9."""
+    """Y1 to Y9, Y14."""
     net = cast(Regularized, problem)
     form = net.form
     if form.outputs > 1:
@@ -112,6 +125,10 @@ def exact(claim: DualGap, problem: Problem, checks: ExactChecks) -> Objects:
     rows = group_rows(form, found.columns, group)
     if claim.slopes is not None:
         require_slopes(claim.slopes, rows, found.u, checks)
+    if claim.slabs is not None:
+        rows = centered(rows, claim.slabs.center)
+        checks.charge(4 * len(found.u.values) * len(claim.slabs.edges))
+        require_slab_slopes(claim.slabs, rows, found.u, checks)
     return Objects(found, rows, sparse_sums(rows, found.u, checks) if claim.factors else [])
 
 
@@ -125,6 +142,8 @@ def check(claim: DualGap, problem: Problem, objects: Objects, checks: Checks) ->
     objective, bound = require_values(net, claim.bounds, found, checks, "Y")
     if claim.slopes is not None:
         require_matrices(claim.slopes, objects.rows, found.u, net.form.b, checks)
+    if claim.slabs is not None:
+        require_slab_matrices(claim.slabs, objects.rows, found.u, net.form.b, checks)
     if claim.constraint == "quadratic":
         require_squares(claim.factors, objects.rows, found.u, net.form, checks, sums=objects.sums)
     return _numbers(claim, net, objective, bound)

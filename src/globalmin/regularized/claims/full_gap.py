@@ -1,5 +1,5 @@
-"""The claim `dual-gap` for neurons that see all columns: the witness of R4, or a vector whose cones
-close (R3), and the rows on which the equations of a free linear part are repaired (F1).
+"""The claim `dual-gap` for neurons that see all columns: the witness of R4 or R4-free, or a vector
+whose cones close (R3), and the rows on which the equations of a free linear part are repaired (F1).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from globalmin._types import Array, NDArray
 from globalmin.errors import CannotCertify
 from globalmin.linalg.positive_definite import inverse_factor
 from globalmin.proving.claim import Json, Tensor, rational
+from globalmin.regularized.claims.slab_gap import slab_witness
 from globalmin.regularized.design import Design
 from globalmin.regularized.full_dual import FullBound, free_columns, room_in_domain
 from globalmin.regularized.repair import exact_dual
@@ -45,6 +46,12 @@ def full_witness(design: Design, bound: FullBound) -> FullWitness:
         if bound.witnesses is None:
             raise CannotCertify("the bound has no witness")
         found = _spectral(design, u, bound.witnesses)
+        fields |= found.fields
+        tensors |= found.tensors
+    if bound.constraint == "slabs":
+        if bound.slabs is None:
+            raise CannotCertify("the bound has no slabs")
+        found = slab_witness(design.problem.X, design.b, u, bound.slabs)
         fields |= found.fields
         tensors |= found.tensors
     return FullWitness(u, fields, tensors)
