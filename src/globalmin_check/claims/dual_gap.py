@@ -52,8 +52,8 @@ MEANING = (
     "any width, has objective at least D(u) = -sum_i l_i*(u_i) - (sum u)^2/(2 k0) - |X^T u|^2/(2 "
     "k1). The condition is decided exactly for one column (R2), by a search over cones (R3), or "
     "follows from one positive definite matrix per sign (R4), with free hidden biases one per sign "
-    "and slab of the bias (R4-free); for quadratic neurons it is -aI < sum_i u_i x_i x_i^T < aI, a = "
-    "b/(2 v_max) (R5). With several outputs that share the neurons u_i is a vector and |.| the "
+    "and slab of the bias (R4-free); for quadratic neurons it is -aI < sum_i u_i x_i x_i^T < aI, "
+    "a = b/(2 v_max) (R5). With several outputs that share the neurons u_i is a vector and |.| the "
     "Euclidean norm."
 )
 
