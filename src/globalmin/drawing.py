@@ -92,13 +92,18 @@ def families_for(text: str) -> list[str]:
 
 
 def save(draw: Callable[[], Figure], path: Path) -> tuple[Path, Path]:
-    """Draw inside the style sheet and write `path`.svg and `path`.png; returns both paths."""
+    """Draw inside the style sheet and write `path`.svg, whose values show under the pointer, and
+    `path`.png; returns both paths.
+    """
     import matplotlib
 
     with style(), matplotlib.rc_context({"svg.hashsalt": "globalmin"}), _quiet_about_glyphs():
         figure = draw()
         svg, png = (path.parent / f"{path.name}.{ending}" for ending in ("svg", "png"))
-        figure.savefig(svg, metadata={"Date": None})
+        stream = io.StringIO()
+        figure.savefig(stream, format="svg", metadata={"Date": None})
+        document = stream.getvalue().rstrip().removesuffix("</svg>")
+        svg.write_text(f"{document}{marks_of(figure)}\n</svg>\n", encoding="utf-8")
         use_installed_fonts(figure)
         figure.savefig(png, dpi=130, facecolor="white")
     return svg, png

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-MOST_MARKS = 250  # places of one curve that answer the pointer
+MOST_MARKS, MOST_OF_ALL = 250, 2000  # places of one curve, of a figure, that answer the pointer
 RADIUS = 5.0
 
 
@@ -106,9 +106,11 @@ def marks_of(figure: Figure) -> str:
 
     height = float(figure.get_size_inches()[1]) * 72.0
     made: list[str] = []
-    for one in series_of(figure):
+    found = list(series_of(figure))
+    most = max(2, min(MOST_MARKS, MOST_OF_ALL // max(1, len(found))))
+    for one in found:
         xlabel, ylabel = _labels(one.axes)
-        stride = -(-len(one.points) // MOST_MARKS)
+        stride = -(-len(one.points) // most)
         shown = one.points[::stride]
         places = one.axes.transData.transform(shown) * (72.0 / figure.dpi)
         box = one.axes.get_window_extent().padded(2.0)

@@ -14,7 +14,11 @@ LEAST_FIGURES = {
     "fit": 3, "fit of two targets": 6, "relu": 3, "quadratic": 2, "deep": 2, "additive": 1,
     "sweep": 1, "inspection": 3, "reproduction": 1, "explorer": 6,
 }  # fmt: skip
-OWN_WAY = {"explorer": "button.get", "reproduction": "a[href$='.data.csv']", "additive": "figure"}
+OWN_WAY = {
+    "explorer": ("button.get",),
+    "reproduction": ("a[href$='.data.csv']", "figure .value title"),
+    "additive": ("figure .value title",),
+}
 
 
 @pytest.fixture(scope="module", params=list(MADE))
@@ -52,12 +56,13 @@ def test_a_page_opens_without_complaint_or_request(
 
 def test_values_and_csv_of_every_figure(browser: Chromium, made: tuple[str, Path]) -> None:
     """Native titles under the pointer and a link that saves the numbers; the explorer has its own
-    (test_explorer_page.py), reproductions link their data files.
+    (test_explorer_page.py), reproductions link their data files, the additive page its figure only.
     """
     kind, path = made
     page = browser.open_page(path)
     if kind in OWN_WAY:
-        assert page.evaluate(f"document.querySelectorAll({OWN_WAY[kind]!r}).length") > 0
+        for selector in OWN_WAY[kind]:
+            assert page.evaluate(f"document.querySelectorAll({selector!r}).length") > 0
         page.close()
         return
     found = page.evaluate(

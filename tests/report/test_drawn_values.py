@@ -91,3 +91,25 @@ def test_histograms_and_bars_are_read_too():
     assert [(name, float(x), float(y)) for name, x, y in rows] == [
         ("bars", 6.0, 2.0), ("bars", 8.0, 4.0), ("", 0.5, 3.0), ("", 2.5, 5.0),
     ]  # fmt: skip
+
+
+def test_many_curves_share_the_places_of_a_figure():
+    def many() -> Figure:
+        figure, axes = new_axes("t", "f")
+        for i in range(100):
+            axes.plot(np.arange(300.0), i + np.zeros(300))
+        return figure
+
+    made = inline_figure(many, name="a", label="l")
+    assert made.csv.count("\n") == 1 + 100 * 300
+    assert 1000 <= made.svg.count('<circle class="value"') <= 2000
+
+
+def test_a_saved_drawing_is_well_formed_and_carries_its_values(tmp_path):
+    from xml.etree import ElementTree
+
+    svg, _ = save(drawn, tmp_path / "p")
+    root = ElementTree.parse(svg).getroot()  # noqa: S314 (a file of our own)
+    titles = [node.text for node in root.iter() if node.tag.endswith("title")]
+    assert "step 1\n\\sigma here 0.001" in titles
+    assert save(drawn, tmp_path / "q")[0].read_bytes() == svg.read_bytes()
