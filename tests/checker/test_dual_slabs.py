@@ -74,6 +74,14 @@ def test_golden_two_slabs_prove_every_decay():
         assert verdict(two_equal_rows(b, [F(-1), F(0), F(1)], DECIDED)) == "ACCEPTED"
 
 
+def test_a_row_beside_the_center_is_not_decided_at_zero():
+    """m = 1/1000: |y| = 1/1000 is above e = 0, and the sum may change its sign inside a slab."""
+    file = opened(two_equal_rows(F(1), [F(-1), F(0), F(1)], DECIDED))
+    file.tensors["claims.0.center"] = np.array([1e-3])
+    assert verdict(file.sealed()) == "REJECTED"
+    assert "Y9" in check_bytes(file.sealed()).reason
+
+
 def test_golden_one_slab_proves_its_bound_and_no_less():
     """k = 1/8 and gamma = delta = 1/64: b > 5/32."""
     small = {"gamma": F(1, 64), "delta": F(1, 64), "k": F(1, 8)}
@@ -111,6 +119,37 @@ def test_every_condition_is_needed(ends: list[Fraction], slopes: Any, check: str
     assert check in check_bytes(raw).reason
 
 
+def test_slopes_are_between_zero_and_one_even_where_the_row_is_decided():
+    """al = -.04, be = .1 is below relu on [1/2, 1], and the page asks for al >= 0 all the same."""
+    slopes = {
+        "rho": [[0.0, 0.0]] * 3,
+        "sig": [[0.0, 0.0]] * 3,
+        "al": [[0.0, 0.0], [1.0, 1.0], [1.0, -0.04]],
+        "be": [[0.0, 0.0], [0.0, 0.0], [0.0, 0.1]],
+    }
+    raw = two_equal_rows(F(2), [F(-1), F(0), F(1, 2), F(1)], slopes)
+    assert verdict(raw) == "REJECTED"
+    assert "Y9" in check_bytes(raw).reason
+
+
+@pytest.mark.parametrize("fault", ["short below", "short above", "not rising"])
+def test_slabs_cover_every_kink(fault: str):
+    case, u = _free_case(np.random.default_rng(1))
+    u, fields, witness = slab_witness(case, u)
+    file = opened(file_of(case, with_zero_sum(u, 0), "slabs", witness=witness, **fields))
+    ends = list(file.claim["slabs"])
+    if fault == "short below":
+        ends[0] = str(Fraction(ends[1]) - F(1, 10**6))
+    elif fault == "short above":
+        ends[-1] = str(Fraction(ends[-2]) + F(1, 10**6))
+    else:
+        ends[1], ends[2] = ends[2], ends[1]
+    file.claim["slabs"] = ends
+    raw = file.sealed()
+    assert verdict(raw) == "REJECTED"
+    assert "Y14" in check_bytes(raw).reason
+
+
 def test_a_negative_delta_is_refused():
     raw = two_equal_rows(F(1), [F(-1), F(0), F(1)], DECIDED)
     file = opened(raw)
@@ -141,6 +180,9 @@ def test_files_of_random_networks(seed: int):
     u, fields, witness = slab_witness(case, u)
     raw = file_of(case, with_zero_sum(u, 0), "slabs", witness=witness, **fields)
     assert verdict(raw) == "ACCEPTED"
+    bent = opened(raw)
+    bent.tensors["claims.0.be"] *= 1 + 1e-6
+    assert "Y9" in check_bytes(bent.sealed()).reason
     file = opened(raw)
     file.top["network"]["b"] = "199/100"
     assert "Y10" in check_bytes(file.sealed()).reason or seed == 3

@@ -103,12 +103,18 @@ def test_every_rule_of_biases_and_linear_parts_is_accepted(loss: str, penalty: A
     _is_accepted(problem, train_relu(problem, starts=1, max_cones=2000))
 
 
-def test_free_hidden_biases_are_proved_by_cones() -> None:
+def test_free_hidden_biases_are_proved_by_cones_and_nearly_as_well_by_slabs() -> None:
+    """Two columns, where both roads lead to a floor."""
     problem = _problem(4, 2.0, n=12, hidden_bias="free")
     run = train_relu(problem, starts=2, max_cones=20000, gap=1e-3)
     assert run.bound is not None
     assert run.bound.constraint == "cones"
     assert _is_accepted(problem, run) <= 0.02 * run.objective
+    slabs = train_relu(problem, starts=2, max_cones=0)
+    assert slabs.bound is not None
+    assert slabs.bound.constraint == "slabs"
+    assert slabs.bound.floor <= run.objective
+    assert _is_accepted(problem, slabs) <= 0.1 * run.objective
 
 
 def test_gap_is_small_where_few_columns_let_the_cones_close() -> None:

@@ -119,9 +119,8 @@ def test_what_is_no_such_network_is_refused() -> None:
         hidden_bias="free",
         **QUICK,
     )
-    assert "no floor is proved" in str(free)
-    with pytest.raises(DataError, match="no accepted certificate"):
-        free.save_certificate("nowhere.gmc")
+    assert (free.verdict, free.constraint) == ("ACCEPTED", "slabs")
+    assert 0 < free.lower_bound <= free.best_objective
 
 
 def _module(activation: str, dtype: str):

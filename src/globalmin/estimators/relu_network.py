@@ -45,8 +45,7 @@ class ReluNetworkRegressor(RegressorMixin, ReluNetworkEstimator):
         b > 0: the objective is the sum of the losses plus $\frac b2\sum_l(|w_l|^2 + v_l^2)$, in
         the units the network is trained in. "cv": the best of eight by held-out loss.
     hidden_bias : str
-        "penalized" (counted in $|w_l|$), "free" (as in scikit-learn's networks; a floor is proved
-        up to six columns only) or "none".
+        "penalized" (counted in $|w_l|$), "free" (as in scikit-learn's networks) or "none".
     intercept : str | float
         "free", "none" or its penalty.
     linear : str | float

@@ -32,7 +32,7 @@ from globalmin.regularized.spectral import SpectralWitness, spectral_witness
 
 Constraint = Literal["spectral", "cones", "slabs"]
 SHRINK = 1e-7  # of u, so that the matrices of R4 are positive definite with this much room
-MAX_CONES = 60_000  # the checker needs up to a millisecond for each
+MAX_CONES = 100_000  # the checker needs up to half a millisecond for each
 # room above H, cones; coarse at first, where a search that does not end is found out cheaply
 _LADDER = (0.3, 0.03, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 1e-6)
 # near a tie the checker's integers may need more cones than these floats

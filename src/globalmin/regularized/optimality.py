@@ -139,7 +139,7 @@ def optimality_gap(
         b > 0 of the summed loss (n times that of a mean loss); by default that of the model.
     hidden_bias : str | None
         "penalized", "free" or "none"; by default "free" for scikit-learn's networks, else
-        "penalized". Free ones have a floor up to six columns only.
+        "penalized". Free ones have a floor too, by slabs of the bias.
     intercept : str | float | None
         "free", "none" or its penalty.
     linear : str | float | None
