@@ -145,6 +145,34 @@ def test_a_floor_of_contradicting_rows_is_part_of_the_gap():
     assert found.proof.loss_lower == pytest.approx(1.0, abs=1e-9)
 
 
+def test_a_floor_of_nonnegative_heads_says_nothing_where_heads_may_move():
+    """Squares with heads 1 cannot reach negative labels: W = 0 is best, unless a head turns."""
+    rng = np.random.default_rng(0)
+    data = plain(rng.standard_normal((12, 2)), -1.0 - rng.random(12))
+    network = gm.ShallowNetwork(np.zeros((3, 2)), np.ones(3), "quadratic")
+    fixed = gm.examine(network, data, trained="W")
+    assert fixed.verdict is Verdict.GLOBAL_MINIMUM
+    assert fixed.gap < 1e-9
+    moving = gm.examine(network, data, trained="vW")
+    assert moving.verdict is not Verdict.GLOBAL_MINIMUM
+    assert moving.gap >= moving.loss * (1 - 1e-9)
+    turned = gm.ShallowNetwork(0.1 * np.ones((3, 2)), -np.ones(3), "quadratic")
+    assert residual_loss(turned, data) < moving.loss
+
+
+def test_the_change_of_predictions_is_in_the_units_of_the_labels():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((12, 3))
+    data = gm.Dataset(X, 1000.0 * np.sin(X[:, 0]) + 5e4)
+    start = gm.ShallowNetwork.initialize(data, width=8, activation="tanh", seed=0)
+    found = gm.examine(start, data)
+    step = data.preprocessing
+    before = step.restore(start.predict(data.X))
+    after = step.restore(found.polished.network.predict(data.X))
+    assert found.polished.outputs_moved == pytest.approx(np.abs(after - before).max(), rel=1e-6)
+    assert found.baseline == pytest.approx(6.0)  # standardized labels: n / 2
+
+
 def test_relu_and_deep_networks_are_examined():
     X, y, _ = trained("tanh")
     found = gm.examine(module("relu", (5, 14, 1)), (X, y))

@@ -126,6 +126,14 @@ def test_rounding_is_counted_as_fractions_count_it(pairs):
         assert wrong <= quotient.inexact <= wrong + tiny + int((np.abs(b) < 2.0**-470).sum())
 
 
+def test_products_of_27_bits_are_seen_to_round():
+    """(2^27 - 1)^2 is odd and has 54 bits; (2^26 - 1)(2^27 - 1) has 53 and is exact."""
+    a = np.array([2.0**27 - 1])
+    assert multiplied(a, a).inexact == 1
+    assert multiplied(a, np.array([2.0**26 - 1])).inexact == 0
+    assert divided(a * (2.0**26 - 1), a).inexact == 0
+
+
 @pytest.mark.parametrize("activation", ["tanh", "softplus", "relu", "quadratic", "gelu"])
 def test_the_room_for_rounding_holds_and_is_tight_enough_to_see_a_wrong_weight(activation):
     """In float32 by numpy, where the errors are large enough to be seen, against float64."""
@@ -154,6 +162,16 @@ def test_the_room_for_rounding_holds_and_is_tight_enough_to_see_a_wrong_weight(a
     # in float64 a thousandth in one weight is seen
     with pytest.raises(gm.DataError, match="outputs differ"):
         agreed(changed, exact.predict)
+
+
+def test_a_weight_that_is_wrong_in_its_tenth_digit_is_seen():
+    net = network("tanh")
+    wrong = net.layers[0].W.copy()
+    wrong[0, 0] += 1e-9
+    changed = ImportedNetwork((Layer(wrong, net.layers[0].b, "tanh"), net.layers[1]))
+    with pytest.raises(gm.DataError, match="outputs differ"):
+        agreed(changed, net.predict)
+    assert agreed(net, net.predict).agreement.tol < 1e-12
 
 
 def test_our_networks_as_layers_read_raw_rows():

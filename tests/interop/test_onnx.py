@@ -92,6 +92,22 @@ def test_matmul_add_as_tf2onnx_writes_it():
     assert np.array_equal(net.layers[0].b, b)
 
 
+@pytest.mark.parametrize("transposed", [0, 1])
+def test_gemm_with_factors(transposed):
+    rng = np.random.default_rng(0)
+    B, C = rng.standard_normal((5, 4)).astype(np.float32), rng.standard_normal(4)
+    constants = {"B": B.T if transposed else B, "C": C, "h": np.ones((4, 1))}
+    given = {"alpha": 0.75, "beta": 3.0, "transB": transposed}
+    nodes = [
+        helper.make_node("Gemm", ["x", "B", "C"], ["a"], **given),
+        helper.make_node("Tanh", ["a"], ["t"]),
+        helper.make_node("MatMul", ["t", "h"], ["y"]),
+    ]
+    net = from_onnx(graph(nodes, constants))
+    z = 0.75 * (ROWS @ B.astype(float)) + 3.0 * C.astype(np.float32).astype(float)
+    np.testing.assert_allclose(net.predict(ROWS), np.tanh(z).sum(axis=1), rtol=0, atol=1e-12)
+
+
 def test_everything_unsupported_is_told_at_once():
     nodes = [
         helper.make_node("MatMul", ["x", "k"], ["m"]),

@@ -193,3 +193,11 @@ def test_a_module_trained_by_torch_is_certified(activation):
     proof = gm.prove(posed.network, posed.data)
     assert proof.verdict == "ACCEPTED"
     assert proof.loss_upper < 1e-18
+
+
+def test_a_module_given_to_other_doors_is_told_the_way():
+    X, y, own = trained("tanh", n=8, width=4)
+    data = gm.Dataset(X, y)
+    for door in (gm.prove, gm.certify, gm.classify_point):
+        with pytest.raises(gm.DataError, match=r"gm\.interop"):
+            door(own, data)

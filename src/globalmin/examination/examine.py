@@ -23,7 +23,7 @@ from globalmin.deep.inputs import prove_deep
 from globalmin.deep.network import DeepNetwork
 from globalmin.deep.train import train_deep
 from globalmin.errors import DataError, HypothesisError
-from globalmin.examination.outcome import Examination, Polished, Verdict, upper_text
+from globalmin.examination.outcome import Examination, Polished, Verdict, rounded_up
 from globalmin.interop.families import Posed
 from globalmin.interop.foreign import KINDS, from_file, read
 from globalmin.landscape.classify import classify_point
@@ -336,7 +336,7 @@ class _Facts:
 
     def share(self, tol: float) -> str:
         how = "proved: " if self.is_proved else ""
-        share = upper_text(self.gap / self.baseline)
+        share = rounded_up(self.gap / self.baseline)
         return f"{how}the gap is at most {share} of the best constant's loss (tolerance {tol:g})"
 
 

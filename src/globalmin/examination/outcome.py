@@ -141,7 +141,7 @@ class Examination:
         how = "proved" if self.is_proved else "in floats, not proved"
         least = f"; a loss lower by {self.descent:.6g} was found" if self.descent > 0 else ""
         return (
-            f"loss {self.loss:.6g}, at most {upper_text(self.gap)} above the least one ({how}; "
+            f"loss {self.loss:.6g}, at most {rounded_up(self.gap)} above the least one ({how}; "
             f"{100 * share:.3g} % of the best constant's){least}"
         )
 
@@ -206,7 +206,7 @@ class Examination:
         }
 
 
-def upper_text(value: float) -> str:
+def rounded_up(value: float) -> str:
     """A bound from above, rounded up to three digits."""
     text = f"{value:.3g}"
     return text if float(text) >= value else f"{value * 1.01:.3g}"

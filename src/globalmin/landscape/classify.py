@@ -110,6 +110,11 @@ def classify_point(
         return _filter_point(network, data, tol, gap_tol)
     if isinstance(network, DeepNetwork):
         return classify_deep_point(network, data, tol=tol, gap_tol=gap_tol)
+    if not isinstance(network, ShallowNetwork):
+        raise DataError(
+            f"network={type(network).__name__} cannot be classified; networks of other frameworks "
+            "come in by gm.interop, and gm.examine takes them as they are"
+        )
     X, y = np.asarray(data.X, dtype=np.float64), np.asarray(data.y, dtype=np.float64)
     check_landscape_inputs(network, X, y, trained)
     measured = _measure(network, X, y, trained)

@@ -274,4 +274,7 @@ def subject_of(network: Any) -> Subject:
         if kind in subjects:
             return subjects[kind]
     names = ", ".join(sorted(known.__name__ for known in subjects))
-    raise DataError(f"nothing can be proved about a {type(network).__name__}; give one of {names}")
+    raise DataError(
+        f"nothing can be proved about a {type(network).__name__}; give one of {names}; networks of "
+        "other frameworks come in by gm.interop, and gm.examine takes them as they are"
+    )
