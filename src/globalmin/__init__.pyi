@@ -35,6 +35,7 @@ from globalmin.estimators import AdditiveNetworkRegressor as AdditiveNetworkRegr
 from globalmin.estimators import ConvolutionalFilterRegressor as ConvolutionalFilterRegressor
 from globalmin.estimators import DeepNetworkClassifier as DeepNetworkClassifier
 from globalmin.estimators import DeepNetworkRegressor as DeepNetworkRegressor
+from globalmin.estimators import LoadedModel as LoadedModel
 from globalmin.estimators import PatchNetworkRegressor as PatchNetworkRegressor
 from globalmin.estimators import ProvedNetworkClassifier as ProvedNetworkClassifier
 from globalmin.estimators import ProvedNetworkRegressor as ProvedNetworkRegressor
@@ -47,6 +48,7 @@ from globalmin.estimators import ShallowNetworkClassifier as ShallowNetworkClass
 from globalmin.estimators import ShallowNetworkRegressor as ShallowNetworkRegressor
 from globalmin.estimators import SquaresNetworkRegressor as SquaresNetworkRegressor
 from globalmin.estimators import choose_model as choose_model
+from globalmin.estimators import load as load
 from globalmin.factorization.claims import certify_factorization as certify_factorization
 from globalmin.factorization.factors import Factors as Factors
 from globalmin.factorization.train import factorize as factorize

@@ -184,7 +184,7 @@ def test_weight_decay_elsewhere_is_a_usage_error(run, table, more):
 
 
 def test_records_written_before_there_were_quadratic_facts_are_still_read(run, table, tmp_path):
-    assert run("fit", table(12), "-t", "price", "--out", tmp_path / "o").code == 0
+    assert run("fit", "--interpolate", table(12), "-t", "price", "--out", tmp_path / "o").code == 0
     file = tmp_path / "o" / "fit.json"
     record = json.loads(file.read_text(encoding="utf-8"))
     del record["targets"][0]["quadratic"]

@@ -215,6 +215,14 @@ def test_a_constant_target_and_a_tiny_table_end_well():
     assert few.verdict_ == "ACCEPTED"
 
 
+def test_the_spread_is_the_standard_error_of_the_mean():
+    row = Candidate("additive", True, (1.0, 2.0, 4.0, 5.0))
+    assert row.spread == pytest.approx(np.sqrt((4 + 1 + 1 + 4) / 3 / 4))  # mean 3
+    assert Candidate("additive", True, (1.0,)).spread == 0.0
+    assert str(row) == "additive: 3 ± 0.91"
+    assert str(Candidate("relu", True, note="dear")) == "relu: took no part (dear)"
+
+
 def test_the_sentence_about_the_baseline_is_honest():
     ours = Candidate("additive", True, (1.0, 1.1, 0.9))
     for losses, said in (

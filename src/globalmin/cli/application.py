@@ -17,6 +17,7 @@ from globalmin.cli import (
     fit,
     gap,
     inspect,
+    predict,
     recover,
     report,
     reproduce,
@@ -80,6 +81,7 @@ def _interruptible(command: Callable[..., int]) -> Callable[..., int]:
 
 for _command in (
     fit.fit,
+    predict.predict,
     certify.certify,
     classify.classify,
     gap.gap,

@@ -69,5 +69,34 @@ def load_labeled(path: str | Path, target: str) -> LabeledTable:
     return LabeledTable(np.concatenate(blocks), np.array(labels), features)
 
 
+def load_inputs(
+    path: str | Path, *, columns: tuple[str, ...] | None = None, drop: tuple[str, ...] = ()
+) -> Array:
+    """The inputs of a csv file: the named columns in this order, or all but those to drop."""
+    found = Path(path)
+    if not _is_csv(found) or regular_file_size(found) > MAX_BYTES:
+        raise DataError(
+            f"{found}: inputs are read from csv files; in Python give arrays to predict"
+        )
+    rows = text_rows(found)
+    header = header_of(found, next(rows)[1], Choice(columns, None))
+    missing = [name for name in (*(columns or ()), *drop) if name not in header]
+    if missing:
+        raise DataError(
+            f"{found}: there is no column {', '.join(map(repr, missing))}; the file has "
+            f"{', '.join(header[:20])}"
+        )
+    names = columns or tuple(name for name in header if name not in drop)
+    sheet = Sheet(found, len(header), names, tuple(header.index(name) for name in names))
+    blocks: list[Array] = []
+    count = 0
+    while chunk := list(islice(rows, _ROWS_AT_ONCE)):
+        blocks.append(numbers(sheet, chunk, first=count + 1))
+        count += len(chunk)
+    if not blocks:
+        raise DataError(f"{found}: there is a header but no data row; add at least one row")
+    return np.concatenate(blocks)
+
+
 def _is_csv(path: Path) -> bool:
     return path.suffix.lower() in (".csv", ".tsv", ".txt")

@@ -9,6 +9,8 @@ from globalmin.estimators.convolutional_filter import (
 )
 from globalmin.estimators.deep import DeepNetworkClassifier as DeepNetworkClassifier
 from globalmin.estimators.deep import DeepNetworkRegressor as DeepNetworkRegressor
+from globalmin.estimators.loaded import LoadedModel as LoadedModel
+from globalmin.estimators.loaded import load as load
 from globalmin.estimators.patch_network import PatchNetworkRegressor as PatchNetworkRegressor
 from globalmin.estimators.proved import ProvedNetworkClassifier as ProvedNetworkClassifier
 from globalmin.estimators.proved import ProvedNetworkRegressor as ProvedNetworkRegressor
