@@ -228,7 +228,8 @@ def test_the_sentence_about_the_baseline_is_honest():
     for losses, said in (
         ((0.5, 0.6, 0.4), "the network's loss is 0.5 higher (standard error 1.1e-17"),
         ((2.0, 2.1, 1.9), "the network's loss is 1 lower"),
-        ((1.2, 0.9, 0.9), "too close to tell"),
+        ((1.0, 1.0, 0.7), "too close to tell"),  # 1.7 standard errors
+        ((0.9, 0.9, 0.6), "the network's loss is 0.2 higher"),  # 3.5 of them
         ((np.inf, 1.0, 1.0), "no finite held-out loss"),
     ):
         text = why_chosen("additive", [ours, Candidate("ridge regression", False, losses)])
