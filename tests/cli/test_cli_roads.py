@@ -95,6 +95,8 @@ def test_the_default_compares_proves_and_writes_everything(run, table, tmp_path)
         assert text in page
     assert found["choice"]["statement"].replace("'", "&#39;") in page
     assert "nothing is proved about other rows" in page
+    ahead = found["baseline"]["scores"]["held_out"] > found["scores"]["held_out"]
+    assert ("ridge regression does better than this network" in page) == ahead
     assert check_file(out / "certificate.gmc").verdict.value == "ACCEPTED"
     _predictions_agree(out, tmp_path / "table.csv")
     before = (out / "report.html").read_bytes()

@@ -186,3 +186,15 @@ def test_predict_refuses_what_it_cannot_use(run, people, tmp_path):
     ended = run("predict", people, people)
     assert ended.code == 3
     assert "safetensors" in ended.err
+
+
+def test_a_model_without_names_takes_the_columns_that_are_left(run, table, tmp_path):
+    path = table(30)
+    rows = np.loadtxt(path, delimiter=",", skiprows=1)
+    model = gm.AdditiveNetworkRegressor(weight_decay=5.0, certify=False)
+    model.fit(rows[:, :4], rows[:, 4]).save(tmp_path / "m.safetensors")
+    ended = run("predict", tmp_path / "m.safetensors", path, "--drop", "price", "--json")
+    assert ended.json["prediction"] == model.predict(rows[:, :4]).tolist()
+    refused = run("predict", tmp_path / "m.safetensors", path)
+    assert refused.code == 3
+    assert "X has 5 features, but 4 features are expected" in refused.err

@@ -215,12 +215,21 @@ def test_a_constant_target_and_a_tiny_table_end_well():
     assert few.verdict_ == "ACCEPTED"
 
 
+def test_the_spread_is_the_standard_error_of_the_mean():
+    row = Candidate("additive", True, (1.0, 2.0, 4.0, 5.0))
+    assert row.spread == pytest.approx(np.sqrt((4 + 1 + 1 + 4) / 3 / 4))  # mean 3
+    assert Candidate("additive", True, (1.0,)).spread == 0.0
+    assert str(row) == "additive: 3 ± 0.91"
+    assert str(Candidate("relu", True, note="dear")) == "relu: took no part (dear)"
+
+
 def test_the_sentence_about_the_baseline_is_honest():
     ours = Candidate("additive", True, (1.0, 1.1, 0.9))
     for losses, said in (
         ((0.5, 0.6, 0.4), "the network's loss is 0.5 higher (standard error 1.1e-17"),
         ((2.0, 2.1, 1.9), "the network's loss is 1 lower"),
-        ((1.2, 0.9, 0.9), "too close to tell"),
+        ((1.0, 1.0, 0.7), "too close to tell"),  # 1.7 standard errors
+        ((0.9, 0.9, 0.6), "the network's loss is 0.2 higher"),  # 3.5 of them
         ((np.inf, 1.0, 1.0), "no finite held-out loss"),
     ):
         text = why_chosen("additive", [ours, Candidate("ridge regression", False, losses)])

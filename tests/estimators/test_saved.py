@@ -89,3 +89,31 @@ def test_the_recipe_of_a_file_is_done_again(tmp_path):
     assert np.array_equal(saved.predict(np.array(plain, dtype=object)), expected)
     with pytest.raises(gm.DataError, match="rows of 1 cells, but the model has the columns 'age'"):
         saved.predict([[1.0]])
+
+
+def test_damaged_classes_are_refused(tmp_path):
+    network = gm.RegularizedNetwork([[1.0]], [0.0], [1.0])
+    path = tmp_path / "m.safetensors"
+    for classes in ("[", '["a"]', '["a", "b", "c"]', '"ab"'):
+        gm.save_network(path, network, metadata={"classes": classes})
+        with pytest.raises(gm.DataError, match="classes"):
+            gm.load(path)
+
+
+def test_softmax_files_share_one_scale(tmp_path):
+    networks = [gm.RegularizedNetwork([[1.0]], [0.0], [float(j)]) for j in range(3)]
+    path = tmp_path / "m.safetensors"
+    gm.save_networks(path, networks, metadata={"classes": "[0, 1, 2]", "loss": "softmax"})
+    model = gm.load(path)
+    expected = np.exp([0.0, 2.0, 4.0]) / np.exp([0.0, 2.0, 4.0]).sum()
+    # three exponentials and a division
+    np.testing.assert_allclose(model.predict_proba([[2.0]])[0], expected, rtol=1e-14)
+    assert model.predict([[2.0]]).tolist() == [2]
+
+
+def test_a_joint_softmax_network_predicts_as_its_estimator(tmp_path):
+    model = gm.AdditiveNetworkClassifier(loss="softmax", **OPTIONS).fit(X, CLASSES)
+    model.save(tmp_path / "model.safetensors")
+    saved = gm.load(tmp_path)
+    assert np.array_equal(saved.predict(NEW), model.predict(NEW))
+    assert np.allclose(saved.predict_proba(NEW), model.predict_proba(NEW), rtol=1e-13)

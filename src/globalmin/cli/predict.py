@@ -21,6 +21,12 @@ def predict(
     model: Annotated[Path, MODEL],
     data: Annotated[Path, DATA],
     *,
+    drop: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--drop", metavar="COL", help="A column that is no input, for models without names."
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="A .csv file.", show_default="standard output"),
@@ -36,6 +42,7 @@ def predict(
     order, and none of the label.
     """
     from globalmin.cli.options import check_file
+    from globalmin.cli.tables import column_list
     from globalmin.cli.terminal import print_json, say
     from globalmin.data.raw_table import read_raw_table
     from globalmin.errors import DataError
@@ -47,6 +54,7 @@ def predict(
     if data.suffix.lower() == ".npz":
         raise DataError(f"{data}: rows to predict are read from .csv and .parquet files")
     table = read_raw_table(data, target=found.columns or ())
+    table = table.without(column_list(drop), "--drop") if drop else table
     names, rows = _answers(found, table, proba)
     if json:
         columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))

@@ -74,7 +74,7 @@ def fit_regularized(options: FitOptions, asked: Asked, *, as_json: bool) -> int:
         warnings.simplefilter("ignore")  # the verdict and the gap are in the summary
         weight = None if given.weight is None else given.weight[rows[0]]
         model.fit(given.table.X[rows[0]], given.labels[rows[0]], sample_weight=weight)
-    if given.table.feature_names is not None and hasattr(model.best_estimator_, "_names"):
+    if given.table.feature_names is not None:
         names = np.array(given.table.feature_names, dtype=object)
         model.best_estimator_.feature_names_in_ = names
     facts = facts_of(model, given.table.X, given.labels, rows, time.perf_counter() - started)

@@ -194,7 +194,8 @@ class RegularizedEstimator(ProvedEstimator):
         classes = getattr(self, "classes_", None)
         if classes is not None:
             metadata["classes"] = canonical_json(np.asarray(classes).tolist())
-        save_networks(path, self.networks_, given if isinstance(given, list) else [given], metadata)
+        steps = named_steps(given if isinstance(given, list) else [given], self)
+        save_networks(path, self.networks_, steps, metadata)
 
     def _about_rows(self) -> list[str]:
         """What the statement says of the rows, if they are not the user's."""
@@ -212,6 +213,14 @@ class RegularizedEstimator(ProvedEstimator):
             part_of(self.verdict_, j),
             notes=(f"weight decay {problem.penalty.weight_decay:.4g}", *self._about_rows()),
         )
+
+
+def named_steps(steps: Sequence[Preprocessing], model: Any) -> list[Preprocessing]:
+    """The preprocessing with the names of the columns, where they are known."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        return list(steps)
+    return [replace(step, feature_names=tuple(str(name) for name in names)) for step in steps]
 
 
 def _named(problem: RegularizedProblem) -> str:

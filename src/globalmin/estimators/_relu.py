@@ -22,6 +22,7 @@ from globalmin._types import Array
 from globalmin.data import SCALINGS
 from globalmin.estimators._base import ProvedEstimator, _single
 from globalmin.estimators._gap import Gap, part_of
+from globalmin.estimators._regularized import named_steps
 from globalmin.files import canonical_json
 from globalmin.losses import Loss
 from globalmin.proving.producer import prove
@@ -194,7 +195,7 @@ class ReluNetworkEstimator(ProvedEstimator):
         classes = getattr(self, "classes_", None)
         if classes is not None:
             metadata["classes"] = canonical_json(np.asarray(classes).tolist())
-        steps = [self.preprocessing_] * len(self.networks_)
+        steps = named_steps([self.preprocessing_] * len(self.networks_), self)
         save_networks(path, self.networks_, steps, metadata)
 
 

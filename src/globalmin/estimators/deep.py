@@ -80,6 +80,13 @@ class DeepNetworkRegressor(MultiOutputMixin, RegressorMixin, DeepNetworkEstimato
         Proved bounds of the loss (1/2) sum of squared residuals of the network over the rows in the
         certificate, from which rows that repeat another are left out; of the loss of every network;
         and of the difference. Infinity, 0 and infinity without certificate.
+    objective_, lower_bound_ : float
+        The loss in floats, and `loss_lower_` by the name that all estimators share.
+    relative_gap_ : float
+        `gap_` as a share of the loss of the zero network where the minimum is zero, of the loss or
+        objective itself elsewhere; `gap_statement()` says it in one sentence.
+    optimal_ : bool
+        Whether the certificate says that zero loss is next to the weights.
     run_ : DeepRun
         The training, with its `start`; see `plot_training`.
     trajectory_ : DeepTrajectory
@@ -190,6 +197,8 @@ class DeepNetworkClassifier(ClassifierMixin, DeepNetworkEstimator):
     networks_ : list[DeepNetwork]
         One per class (one in all for two classes; `network_` is that one).
     certificate_, verdict_, loss_upper_, loss_lower_, gap_ : Any
+        As in `DeepNetworkRegressor`; lists with one entry per class if there are more than two.
+    objective_, lower_bound_, relative_gap_, optimal_ : Any
         As in `DeepNetworkRegressor`; lists with one entry per class if there are more than two.
     run_, trajectory_, loss_curve_, n_iter_, width_, preprocessing_ : Any
         As in `DeepNetworkRegressor`; lists with one entry per class if there are more than two.

@@ -298,6 +298,9 @@ class QuadraticNetworkRegressor(QuadraticNetworkEstimator):
         Constant, linear terms, squares and products; print it, or `plot_interactions()`.
     lower_bound_ : float
         The same as `loss_lower_`, by the name that all estimators share.
+    relative_gap_ : float
+        `gap_` as a share of the loss of the zero network where the minimum is zero, of the loss or
+        objective itself elsewhere; `gap_statement()` says it in one sentence.
     optimal_ : bool
         Whether the certificate says that the network is at the global minimum: the gap is at most
         1e-6 of the objective, or zero loss is proved.

@@ -112,7 +112,7 @@ class QuadraticNetworkRegressorCV(QuadraticNetworkEstimator):
         As in `QuadraticNetworkRegressor`.
     interactions_ : Interactions
         As in `QuadraticNetworkRegressor`.
-    loss_upper_, loss_lower_, lower_bound_, gap_, objective_ : float
+    loss_upper_, loss_lower_, lower_bound_, gap_, relative_gap_, objective_ : float
         Of the refitted network, as in `QuadraticNetworkRegressor`; n_features_in_ and
         feature_names_in_ as in scikit-learn.
     n_iter_, width_ : int

@@ -121,18 +121,19 @@ class SavedModel:
         """The rows as numbers in the order of training; columns by name where there are names."""
         if self.recipe is not None:
             return self.recipe.transform(self._named(X))
-        if self.columns is None or not _has_names(X):
+        if not _has_names(X):
             return np.asarray(X, dtype=np.float64)
         from globalmin.data.columns import numbers_of
 
         table = raw_table_of(X)
-        table.require(self.columns, "input")
-        found = np.column_stack([numbers_of(table, name) for name in self.columns])
+        names = table.names if self.columns is None else self.columns
+        table.require(names, "input")
+        found = np.column_stack([numbers_of(table, name) for name in names])
         gaps = np.argwhere(np.isnan(found))
         if len(gaps):
             i, j = (int(k) for k in gaps[0])
             raise DataError(
-                f"{table.origin}: column {self.columns[j]!r}, {table.place(i)}: the value is "
+                f"{table.origin}: column {names[j]!r}, {table.place(i)}: the value is "
                 "missing, and the model was trained without gaps; fill it in or leave the row out"
             )
         return found
@@ -178,8 +179,12 @@ def load(path: str | Path) -> SavedModel:
     extra = stored.metadata
     try:
         classes = json.loads(extra.get("classes", "[]"))
-    except ValueError as error:
-        raise DataError(f"{file}: the classes in its metadata are damaged") from error
+    except ValueError:
+        classes = None
+    outputs = sum(getattr(network, "outputs", 1) for network in stored.networks)
+    fits = (0, 2) if outputs == 1 else (0, outputs)
+    if not isinstance(classes, list) or len(classes) not in fits:
+        raise DataError(f"{file}: the classes in its metadata are damaged, or not {outputs}")
     recipe = Recipe.from_json(extra["recipe"]) if "recipe" in extra else None
     return SavedModel(
         stored.networks,

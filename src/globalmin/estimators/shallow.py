@@ -91,6 +91,9 @@ class ShallowNetworkRegressor(MultiOutputMixin, RegressorMixin, ShallowNetworkEs
     gap_ : float
         Proved bound of the loss minus its infimum over these networks; infinity without
         certificate.
+    relative_gap_ : float
+        `gap_` as a share of the loss of the zero network where the minimum is zero, of the loss or
+        objective itself elsewhere; `gap_statement()` says it in one sentence.
     optimal_ : bool
         Whether the certificate says that the network is at the global minimum: zero loss is proved
         next to its weights, or the gap is at most 1e-6 of the loss.
@@ -225,7 +228,7 @@ class ShallowNetworkClassifier(ClassifierMixin, ShallowNetworkEstimator):
         As in `ShallowNetworkRegressor`; lists with one entry per class if there are more than two.
     optimal_ : bool
         As in `ShallowNetworkRegressor`.
-    objective_, lower_bound_, gap_, loss_upper_, loss_lower_ : float
+    objective_, lower_bound_, gap_, relative_gap_, loss_upper_, loss_lower_ : float
         As in `ShallowNetworkRegressor`; lists with one entry per class if there are more than two.
     trajectory_ : Trajectory
         As in `ShallowNetworkRegressor`; lists with one entry per class if there are more than two.

@@ -93,6 +93,7 @@ def _filled(facts: Mapping[str, Any], parts: list[dict[str, Any]]) -> str:
         keys=_keys(facts),
         choice=_choice(facts.get("choice")),
         recipe=facts.get("recipe", []),
+        score_note=_score_note(facts),
         task=facts["task"],
         loss=facts["network"]["loss"],
         asked=f"{facts['asked_gap']:g}",
@@ -201,6 +202,22 @@ def _keys(facts: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         ("Neurons", neurons, "any number was allowed"),
         ("Seconds", _number(facts["seconds"]), "choice, training, proof and check"),
     ]
+
+
+def _score_note(facts: Mapping[str, Any]) -> str:
+    """What the scores say; honest where the baseline is ahead."""
+    beside = facts.get("baseline")
+    ours = facts["scores"]["held_out"]
+    if ours is None:
+        return "No rows were held out, or too few to score: how it does on new rows is unknown."
+    other = None if beside is None else beside["scores"]["held_out"]
+    if beside is None or other is None:
+        return "The scores are measurements on a few rows, not theorems."
+    if other > ours:
+        return f"On the rows held out {beside['name']} does better than this network."
+    if other == ours:
+        return f"On the rows held out {beside['name']} does as well as this network."
+    return f"On the rows held out it does better than {beside['name']}; that is no theorem."
 
 
 def _numbered(name: str, j: int, count: int) -> str:
