@@ -48,7 +48,7 @@ MODEL = typer.Option(
 )
 LOSS = typer.Option(
     metavar="L",
-    help="squared, huber, quantile, poisson; logistic, hinge, squared_hinge classify.",
+    help="squared, huber, quantile, poisson; softmax, logistic, hinge, squared_hinge classify.",
     rich_help_panel=REGULARIZED,
 )
 INTERACTIONS = typer.Option(
