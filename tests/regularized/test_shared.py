@@ -14,7 +14,8 @@ from globalmin.regularized.objective import objective
 from globalmin.regularized.shared_columns import SharedColumnOracle
 from globalmin.regularized.shared_dual import centered_outputs, exact_outputs
 from globalmin.regularized.shared_master import SharedMaster
-from globalmin.regularized.train import decay_path, largest_decay
+from globalmin.regularized.shared_training import _Loop, _start, _turns
+from globalmin.regularized.train import decay_path, largest_decay, oracle_for
 
 SEED = 77
 
@@ -88,6 +89,62 @@ def test_the_master_problem_ends_at_its_optimality_conditions(loss: str, b: floa
     assert np.abs(pulls).max(initial=0.0) < 1e-6 * b
     if b == 20.0:
         assert not used.all()
+
+
+def test_the_newton_system_is_the_derivative_of_the_gradient():
+    """Curvature of loss and norms against central differences of the gradient."""
+    problem = problem_of("softmax", gm.Penalty(0.7))
+    rng = np.random.default_rng(4)
+    rows, V = np.maximum(rng.standard_normal((4, 60)), 0), rng.standard_normal((4, 3))
+    c0, places = rng.standard_normal(3), np.arange(4)
+
+    def system(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        parts = theta.reshape(3, 5).T  # entry (o, l): output o, the intercept and then the neurons
+        master = SharedMaster(
+            problem.loss, problem.y, problem.weights, 0.7, True, 0.3, rows, parts[1:], parts[0]
+        )
+        u = master.dual()
+        slope0 = u.sum(axis=0) + 0.3 * master.c0
+        return master._system(places, np.linalg.norm(master.V, axis=1), rows @ u, slope0)
+
+    theta = np.vstack([c0, V]).T.ravel()
+    matrix, _ = system(theta)
+    step = 1e-6
+    for j in range(theta.size):
+        ends = [system(theta + sign * step * np.eye(15)[j])[1] for sign in (1, -1)]
+        # the right side is minus the gradient; differences of doubles over 1e-6
+        np.testing.assert_allclose((ends[1] - ends[0]) / (2 * step), matrix[j], atol=1e-6)
+
+
+def test_turns_are_newton_steps_of_the_angles():
+    """Slope and curvature of the objective in the angle of one neuron, by central differences."""
+    X, scores = table(9, 2, 3)  # few rows: wide cones
+    problem = gm.RegularizedProblem(X, scores.argmax(axis=1), gm.Penalty(0.3), "softmax")
+    loop = _Loop(problem, oracle_for(problem), _start(problem))
+    for _ in range(2):
+        loop.round()
+        loop.grow()
+    loop.master.solve(1e-12)
+    single = loop.pool.cones[:, 0] == loop.pool.cones[:, 1]
+    inside = np.flatnonzero(single & (np.linalg.norm(loop.master.V, axis=1) > 0.1))
+    assert inside.size
+    group, weights = loop.pool.group[inside], loop.pool.weights[inside]
+    across, rows, room = loop.oracle.turns(group, weights, loop.pool.cones[inside])
+    for j, i in enumerate(inside):
+        t = 1e-4 * min(abs(room[j]).min(), 1.0)
+
+        def value(t: float, i: int = i, j: int = j) -> float:
+            w = (weights[j] + t * across[j]) / np.hypot(1.0, t)
+            master = loop.master
+            rest = master.rows.copy()
+            rest[i] = loop.oracle.features(group[[j]], w[None])[0]
+            return master.value_at(master.V, master.c0, rest.T @ master.V + master.c0)
+
+        step, promised = _turns(loop.master, inside[[j]], rows[[j]])
+        slope = (value(t) - value(-t)) / (2 * t)
+        bend = (value(t) - 2 * value(0.0) + value(-t)) / t**2
+        assert -step[0] * bend == pytest.approx(slope, rel=1e-2, abs=1e-6)
+        assert promised == pytest.approx(slope**2 / (2 * bend), rel=2e-2, abs=1e-9)
 
 
 def brute_force(problem: gm.RegularizedProblem, width: int = 12, starts: int = 3) -> float:

@@ -188,7 +188,9 @@ class _Loop:
         V, c0, weights = master.V.copy(), master.c0, self.pool.weights.copy()
         cones: dict[tuple[int, int], list[int]] = {}
         for i in np.flatnonzero(self._used() & (self.pool.cones[:, 0] == self.pool.cones[:, 1])):
-            cones.setdefault((int(self.pool.group[i]), int(self.pool.cones[i, 0])), []).append(i)
+            cones.setdefault((int(self.pool.group[i]), int(self.pool.cones[i, 0])), []).append(
+                int(i)
+            )
         places = [members for members in cones.values() if len(members) > 1]
         kept = [members[0] for members in places if _merged(master.V, weights, members)]
         if not kept:
