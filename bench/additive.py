@@ -1,8 +1,8 @@
-"""Additive networks: time of fit and check and the proved gap at the cross-validated decay, and
-held-out scores beside peers of scikit-learn.
+"""Additive networks: time of fit and check and the proved gap at the cross-validated decay,
+held-out scores beside peers of scikit-learn, and pairs of columns.
 
-    python -m bench.additive            # proofs, then scores
-    python -m bench.additive proofs     # one of the two
+    python -m bench.additive            # proofs, scores, pairs
+    python -m bench.additive proofs     # one of the three
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +20,14 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine, make_friedman1
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegressionCV, RidgeCV
-from sklearn.model_selection import KFold, RepeatedKFold, cross_val_score
+from sklearn.model_selection import KFold, RepeatedKFold, cross_val_score, train_test_split
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import globalmin as gm
 from globalmin.regularized.dual import saturated
+from globalmin.regularized.train import largest_decay
 from globalmin_check import check_file
 
 Table = tuple[str, str, np.ndarray, np.ndarray]
@@ -121,9 +123,48 @@ def scores() -> None:
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 
+def pairs() -> None:
+    """All pairs of columns: CPU seconds of fit and of the check, apart."""
+    print("table, n x d, bins, decay, fit s, certificate s, check s, neurons, gap, R^2, verdict")
+    warm = np.random.default_rng(0).standard_normal((50, 3))
+    gm.AdditiveNetworkRegressor(interactions="pairs").fit(warm, warm[:, 0])
+    X, y = load_diabetes(return_X_y=True)
+    _pairs_row("diabetes", (X, X[:0], y, y[:0]), None, 0.1, 1e-5)
+    X, y = make_friedman1(5_000, noise=1.0, random_state=0)
+    parts = train_test_split(X, y, test_size=0.25, random_state=0)
+    for bins in (16, 32, None):
+        _pairs_row("Friedman1", parts, bins, 0.005, 1e-3)
+
+
+def _pairs_row(name: str, parts: Any, bins: int | None, share: float, gap: float) -> None:
+    """One table at a share of the least decay without neurons."""
+    X, held, y, outcome = parts
+    options: dict[str, Any] = {"interactions": "pairs", "bins": bins, "certify": False}
+    bare = gm.AdditiveNetworkRegressor(weight_decay=1e6, **options).fit(X, y)
+    decay = share * largest_decay(bare.runs_[0].problem)
+    times = [time.process_time()]
+    bare = gm.AdditiveNetworkRegressor(weight_decay=decay, gap=gap, **options).fit(X, y)
+    times.append(time.process_time())
+    run = bare.runs_[0]
+    with tempfile.TemporaryDirectory() as folder:
+        claim = gm.certify(run.network, run.problem, claims=["dual-gap"], run=run)
+        path = claim.save(Path(folder) / "model.gmc")
+        times.append(time.process_time())
+        result = check_file(path)
+        times.append(time.process_time())
+    share_open = float((result.claims[0].numbers or {}).get("gap", np.inf)) / bare.objective_
+    score = f"{bare.score(held, outcome):.4f}" if len(held) else ""
+    spent = " | ".join(f"{b - a:.2f}" for a, b in pairwise(times))
+    print(
+        f"| {name} | {X.shape[0]:,} x {X.shape[1]} | {bins} | {decay:.4g} | {spent} | "
+        f"{bare.width_} | {share_open:.1e} | {score} | {result.verdict.value} |",
+        flush=True,
+    )
+
+
 def main(which: list[str]) -> None:
-    """Both, or the one named."""
-    for name, run in (("proofs", proofs), ("scores", scores)):
+    """All, or those named."""
+    for name, run in (("proofs", proofs), ("scores", scores), ("pairs", pairs)):
         if not which or name in which:
             run()
 

@@ -1,5 +1,5 @@
 """Binned columns: few values at the means of their rows, a problem that is the same for rows that
-fall together, and a proof that speaks of the binned rows.
+fall together, and a proof that speaks of the binned rows; pairs that are chosen by themselves.
 """
 
 import numpy as np
@@ -54,3 +54,21 @@ def test_the_proof_is_about_the_binned_rows_and_says_so():
     assert len(np.unique(model.predict(X))) == 300
     with pytest.raises(ValueError, match="bins"):
         gm.AdditiveNetworkRegressor(bins=1).fit(X, y)
+
+
+def test_pairs_that_are_lacking_are_found_by_themselves():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((250, 5))
+    y = X[:, 1] * X[:, 3] + X[:, 0] + 0.1 * rng.standard_normal(250)
+    model = gm.AdditiveNetworkRegressor(
+        interactions="auto", bins=8, weight_decay=20.0, gap=1e-3
+    ).fit(X, y)
+    groups = model.runs_[0].problem.group_list()
+    assert groups[0] == (1, 3)  # the pair that is lacking most comes first
+    assert 1 <= sum(len(group) == 2 for group in groups) <= 10
+    assert {j for group in groups for j in group} == set(range(5))
+    assert model.verdict_ == "ACCEPTED"
+    assert model.score(X, y) > gm.AdditiveNetworkRegressor(weight_decay=20.0).fit(X, y).score(X, y)
+    # nothing is lacking of a sum of curves with a strong decay
+    plain = gm.AdditiveNetworkRegressor(interactions="auto", weight_decay=300.0).fit(X, X[:, 0])
+    assert plain.runs_[0].problem.groups == "columns"

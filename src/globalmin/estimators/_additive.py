@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
@@ -18,14 +19,16 @@ from globalmin.estimators._regularized import RegularizedEstimator
 from globalmin.losses import get_loss
 from globalmin.regularized.objective import HIDDEN_BIASES, Groups, HiddenBias
 from globalmin.regularized.preparation import Settings
+from globalmin.regularized.screening import lacking_pairs
 from globalmin.regularized.shared import SharedNetwork
 from globalmin.regularized.terms import Term, terms_of
+from globalmin.regularized.train import train_regularized
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SHARED_CONSTRAINTS: dict[str, list[Any]] = {
-    "interactions": [StrOptions({"none", "pairs"}), list, tuple],
+    "interactions": [StrOptions({"none", "pairs", "auto"}), list, tuple],
     "loss_parameter": [None, Interval(Real, 0, None, closed="neither")],
     "weight_decay": [StrOptions({"cv"}), Interval(Real, 0, None, closed="neither")],
     "gap": [Interval(Real, 0, 1, closed="neither")],
@@ -40,6 +43,12 @@ SHARED_CONSTRAINTS: dict[str, list[Any]] = {
     "certify": ["boolean"],
     "random_state": ["random_state"],
 }
+
+
+def _with_columns(pairs: list[tuple[int, ...]], d: int) -> tuple[tuple[int, ...], ...]:
+    """The pairs, and a group of its own for every other column."""
+    seen = {j for pair in pairs for j in pair}
+    return (*dict.fromkeys(pairs), *((j,) for j in range(d) if j not in seen))
 
 
 class AdditiveNetworkEstimator(RegularizedEstimator):
@@ -78,7 +87,7 @@ class AdditiveNetworkEstimator(RegularizedEstimator):
 
     def _groups(self, d: int) -> Groups | tuple[tuple[int, ...], ...]:
         """The named class, or the given pairs with a group of its own for every other column."""
-        if self.interactions == "none" or (self.interactions == "pairs" and d < 2):
+        if self.interactions in ("none", "auto") or (self.interactions == "pairs" and d < 2):
             return "columns"
         if isinstance(self.interactions, str):
             return "pairs"
@@ -88,8 +97,23 @@ class AdditiveNetworkEstimator(RegularizedEstimator):
                 f"interactions={self.interactions!r}: give pairs of different columns from 0 to "
                 f"{d - 1}"
             )
-        seen = {j for pair in pairs for j in pair}
-        return (*dict.fromkeys(pairs), *((j,) for j in range(d) if j not in seen))
+        return _with_columns(pairs, d)
+
+    def _with_pairs(
+        self, stored: Array, labels: Array, weight: Array | None, settings: Settings
+    ) -> Settings:
+        """For "auto" the pairs that the network of single columns lacks most."""
+        if self.interactions != "auto":
+            return settings
+        choice = self._choice(stored, labels, weight, settings)
+        decay = float(self.weight_decay) if choice is None else choice.weight_decay
+        alone = train_regularized(settings.problem(stored, labels, weight, decay), gap=1e-4)
+        pairs = lacking_pairs(alone)
+        return (
+            replace(settings, groups=_with_columns([*pairs], stored.shape[1]))
+            if pairs
+            else settings
+        )
 
     @property
     def terms_(self) -> list[Term] | list[list[Term]]:

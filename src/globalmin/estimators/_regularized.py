@@ -123,19 +123,31 @@ class RegularizedEstimator(ProvedEstimator):
         steps = settings.preprocessing(X, y, weight)
         stored = settings.rows(stored_rows(X, steps), weight)
         labels = steps.transform_y(y)
-        choice = None
-        problem = settings.problem(stored, labels, weight, 1.0)
-        if self.weight_decay == "cv":
-            decays = default_decays(
-                problem, int(self.n_decays), float(self.ratio), self._largest_decay
-            )
-            folds = self._folds(stored, labels, settings)
-            choice = choose_decay(problem, folds, decays, self._decay_path)
+        settings = self._with_pairs(stored, labels, weight, settings)
+        choice = self._choice(stored, labels, weight, settings)
         decay = float(self.weight_decay) if choice is None else choice.weight_decay
         problem = settings.problem(stored, labels, weight, decay)
         # half of what is asked for, because rounding and repair cost a little of the gap
         run = self._trained(problem, 0.5 * self.gap)
         return Fitted(run, choice, self._proof_of(run), steps)
+
+    def _choice(
+        self, stored: Array, labels: Array, weight: Array | None, settings: Settings
+    ) -> Choice | None:
+        """The decay by cross-validation, None if it is given."""
+        if self.weight_decay != "cv":
+            return None
+        problem = settings.problem(stored, labels, weight, 1.0)
+        decays = default_decays(problem, int(self.n_decays), float(self.ratio), self._largest_decay)
+        folds = self._folds(stored, labels, settings)
+        return choose_decay(problem, folds, decays, self._decay_path)
+
+    def _with_pairs(
+        self, stored: Array, labels: Array, weight: Array | None, settings: Settings
+    ) -> Settings:
+        """The settings with the class of networks chosen by the rows, where that is asked for."""
+        del stored, labels, weight
+        return settings
 
     def _trained(self, problem: RegularizedProblem, gap: float) -> Run:
         return train_regularized(problem, gap=gap, max_iter=int(self.max_iter))

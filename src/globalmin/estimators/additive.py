@@ -41,7 +41,9 @@ class AdditiveNetworkRegressor(RegressorMixin, AdditiveNetworkEstimator):
     ----------
     interactions : str | Sequence[Sequence[int]]
         "none"; "pairs": every neuron sees two columns; or the pairs of columns that one neuron may
-        see, all other columns by themselves.
+        see, all other columns by themselves; or "auto": the (at most ten) pairs that the network
+        without interactions lacks most. The proof is about the pairs chosen, which the file lists;
+        it says nothing of the choice.
     loss : str
         "squared", "huber", "quantile" or "poisson" (labels at least 0, log link: `predict` gives
         the mean).
