@@ -8,17 +8,26 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from bench import peer_objectives, peer_scores
 from bench.peer_models import METHODS, OURS
 from bench.peer_scores import N_SPLITS
+from scipy.stats import t as student
 
 Cells = dict[str, dict[str, Any]]
 PEERS = ("torch L-BFGS", "torch Adam", "pyscnn", "pyscnn with our patterns")
 
 
-def _grouped(cells: Cells, size: int) -> dict[tuple[str, ...], list[dict[str, Any]]]:
-    """Cells by the first parts of their names, in the order of the last."""
+def _grouped(
+    cells: Cells, size: int, tables: list[str]
+) -> dict[tuple[str, ...], list[dict[str, Any]]]:
+    """Cells by the first parts of their names: tables in their order, then by the other parts."""
     found: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
-    for numbers in sorted(cells.values(), key=lambda one: one["parts"]):
+    places = {table: place for place, table in enumerate(tables)}
+
+    def place(numbers: dict[str, Any]) -> tuple[int, list[str]]:
+        return places.get(numbers["parts"][0], len(places)), numbers["parts"]
+
+    for numbers in sorted(cells.values(), key=place):
         found[tuple(numbers["parts"][:size])].append(numbers)
     return found
 
@@ -44,7 +53,7 @@ def objective_table(cells: Cells) -> str:
     """One row per table, class and decay: ours with its proved gap, and objectives of the peers
     over ours, the best to the worst of the seeds, with CPU seconds of one run.
     """
-    by = _grouped(cells, 4)
+    by = _grouped(cells, 4, list(peer_objectives.TABLES))
     head = ["table", "class", "b/b_max", "ours", "proved gap", "CPU s (with proof)", *PEERS]
     rows = [head, ["---"] * len(head)]
     for key in dict.fromkeys(parts[:3] for parts in by):
@@ -103,7 +112,7 @@ def score_tables(cells: Cells) -> str:
     """One table per data set, and beneath it the paired difference of the best of ours to the best
     peer.
     """
-    by = _grouped(cells, 2)
+    by = _grouped(cells, 2, list(peer_scores.TABLES))
     parts = []
     for table in dict.fromkeys(key[0] for key in by):
         runs = {method: by[table, method] for method in METHODS if (table, method) in by}
@@ -117,7 +126,7 @@ def _score_rows(runs: dict[str, list[dict[str, Any]]]) -> str:
         for method, found in runs.items()
         if (scores := _by_fold(found, "score"))
     }
-    best = max(means, key=lambda method: means[method], default="")
+    best = max(means.values(), default=-math.inf)
     has_loss = any("log_loss" in run for found in runs.values() for run in found)
     head = ["method", "score", *(["log loss"] if has_loss else []), "CPU s a fit", "folds"]
     rows = [head, ["---"] * len(head)]
@@ -127,8 +136,8 @@ def _score_rows(runs: dict[str, list[dict[str, Any]]]) -> str:
         if not len(scores):
             rows.append([name, found[0]["error"], *[""] * (len(head) - 2)])
             continue
-        text = f"{scores.mean():.3f} ± {scores.std():.3f}"
-        row = [name, f"**{text}**" if method == best else text]
+        text = f"{scores.mean():.3f}" + (f" ± {scores.std():.3f}" if len(scores) > 1 else "")
+        row = [name, f"**{text}**" if scores.mean() == best else text]
         if has_loss:
             row.append(f"{np.mean(list(_by_fold(found, 'log_loss').values())):.3f}")
         failed = sum("error" in run for run in found)
@@ -149,8 +158,10 @@ def verdict(runs: dict[str, list[dict[str, Any]]]) -> str:
     if found is None:
         return ""
     mean, error, count = found
-    word = "no difference beyond two standard errors"
-    if abs(mean) > 2.0 * error:
+    if count == 1:
+        return f"\nBest of ours ({mine}) minus best peer ({peer}): {mean:+.4f} on one fold.\n"
+    word = "no difference at 5 %"
+    if abs(mean) > float(student.ppf(0.975, count - 1)) * error:
         word = "we are ahead" if mean > 0 else "we are behind"
     return (
         f"\nBest of ours ({mine}) minus best peer ({peer}): {mean:+.4f} ± {error:.4f} over {count} "
@@ -162,7 +173,7 @@ def draw_objective(cells: Cells, path: Path) -> None:
     """Objectives over ours, and the proved floor under us, a row per problem."""
     from matplotlib.figure import Figure
 
-    by = _grouped(cells, 4)
+    by = _grouped(cells, 4, list(peer_objectives.TABLES))
     keys = [
         key
         for key in dict.fromkeys(parts[:3] for parts in by)
@@ -185,6 +196,8 @@ def draw_objective(cells: Cells, path: Path) -> None:
     ax.barh([0], [0], color="0.85", label="what anybody could still gain (proved)")
     ax.axvline(0.0, color="k", lw=1, label="ours")
     ax.set_xscale("symlog", linthresh=1e-3)
+    ticks = (-10, -1, -0.1, -0.01, 0, 0.01, 0.1, 1, 10)
+    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks], fontsize=7)
     ax.set_yticks(range(len(keys)), [f"{t}, {c}, {s}" for t, c, s in keys])
     ax.invert_yaxis()
     ax.set_xlabel("objective relative to ours, per cent")
@@ -196,7 +209,7 @@ def draw_scores(cells: Cells, path: Path) -> None:
     """Held-out scores, a panel per table: a dot per method with one standard deviation."""
     from matplotlib.figure import Figure
 
-    by = _grouped(cells, 2)
+    by = _grouped(cells, 2, list(peer_scores.TABLES))
     tables = list(dict.fromkeys(key[0] for key in by))
     across = min(4, max(len(tables), 1))
     down = -(-len(tables) // across) or 1

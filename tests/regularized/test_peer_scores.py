@@ -191,7 +191,22 @@ def test_the_report_says_who_wins_by_how_much_and_who_failed(tmp_path, capsys):
     assert "| MLP | 0.520 ± 0.020 |" in text
     assert "| EBM | more than 9 CPU s |" in text
     assert "Best of ours (additive) minus best peer (MLP): +0.3900" in text
-    assert "we are ahead" in text
+    assert "we are ahead" in text  # 0.39 / 0.01225 is beyond 12.7, the 97.5 % point of t with 1
+    near = {
+        name: {**c, "score": c["score"] + 0.3} for name, c in score_cells().items() if "score" in c
+    }
+    near["MLP01"]["score"] += 0.02
+    near["additive00"]["score"], near["additive01"]["score"] = 0.85, 0.9
+    assert "no difference at 5 %" in peer_report.score_tables(near)  # 0.045 / 0.0043 is not
+    tied = {name: {**c, "score": 0.5} for name, c in score_cells().items() if "score" in c}
+    assert peer_report.score_tables(tied).count("**0.500 ± 0.000**") == 2
+    first = {name: c for name, c in score_cells().items() if c["parts"][2] == "00"}
+    assert "minus best peer (MLP): +0.4000 on one fold." in peer_report.score_tables(first)
+    assert "| MLP | 0.500 | 0.500 | 2.00 | 1 |" in peer_report.score_tables(first)
+    late = {**score_cells(), "z": {**score_cells()["MLP00"], "parts": ["iris", "MLP", "00"]}}
+    assert peer_report.score_tables(late).index("### iris") == 0  # tables in their order
+    untimed = {name: {**c, "is_timed": False} for name, c in score_cells().items()}
+    assert "| MLP | 0.520 ± 0.020 | 0.480 | ? | 2 |" in peer_report.score_tables(untimed)
     row = (
         "| t | all | 0.3 | 10 | 1.0e-02 | 1.0 (2.0) | - | 1.00000 to 1.10000 (3.0 s) | no squares |"
     )
