@@ -93,6 +93,8 @@ def test_everything_unsupported_is_told_at_once():
     with pytest.raises(UnsupportedModel) as error:
         from_flax(own)
     assert len(error.value.findings) == 2
+    with pytest.raises(UnsupportedModel, match="tanh approximation"):
+        from_flax(sequential(nnx.gelu))  # jax's default
     with pytest.raises(gm.DataError, match="no flax module"):
         from_flax(3)
 

@@ -132,6 +132,23 @@ def test_the_threshold_of_torchs_softplus_is_said_and_allowed():
     assert any("softplus(z) = z beyond z = 20" in note for note in net.notes)
 
 
+class Hostile:
+    """Unpickling it would make a file."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (self.path, "w")
+
+
+def test_a_file_of_somebody_else_is_not_executed(tmp_path):
+    torch.save({"0.weight": Hostile(str(tmp_path / "made"))}, tmp_path / "hostile.pt")
+    with pytest.raises(gm.DataError, match="without executing code"):
+        from_torch(tmp_path / "hostile.pt", activation="tanh")
+    assert not (tmp_path / "made").exists()
+
+
 def test_state_dicts_need_their_activation_and_are_never_executed(tmp_path):
     own = module("tanh")
     torch.save(own.state_dict(), tmp_path / "weights.pt")
