@@ -11,7 +11,9 @@ from globalmin.data import sparse as tables
 from globalmin.regularized import squares_spectrum
 from globalmin.regularized.squares import rows_with_bias
 from globalmin.regularized.squares_training import largest_squares_decay
+from globalmin_check.checks import Budget, ExactChecks
 from globalmin_check.claims import dual_quadratic
+from globalmin_check.claims.scaled import Scaled
 
 
 def ratings(users=14, items=10, n=150, seed=0):
@@ -151,25 +153,43 @@ def test_relu_networks_say_that_they_need_dense_rows():
 
 
 def test_the_checker_finds_the_same_on_its_road_for_zeros(monkeypatch, tmp_path):
-    """The road of integers over nonzeros against that of balls, accepted and rejected."""
-    X, y = ratings(users=24, items=16)
-    model = gm.SquaresNetworkRegressor(loss="squared", weight_decay=3.0).fit(X, y)
-    path = model.save_certificate(tmp_path / "a.gmc")
-    used = []
-    plain = dual_quadratic.sparse_sums
+    """The road of integers over nonzeros against that of balls, with entries of both signs."""
+    X, y = ratings(users=24, items=16, n=80)
+    X.data = np.random.default_rng(1).choice([-1.5, -0.75, 0.5, 2.0], X.data.size)
+    options = {"loss": "squared", "weight_decay": 3.0, "scaling": "none", "gap": 1e-4}
+    path = gm.SquaresNetworkRegressor(**options).fit(X, y).save_certificate(tmp_path / "a.gmc")
+    used, enclosed = [], dual_quadratic._enclosed
     monkeypatch.setattr(
-        dual_quadratic,
-        "_enclosed",
-        lambda sums, unit: used.append(len(sums)) or plain_enclosed(sums, unit),
+        dual_quadratic, "_enclosed", lambda *given: used.append(1) or enclosed(*given)
     )
     thin = gm.check(path)
-    assert used == [41]
+    assert used
+    used.clear()
     monkeypatch.setattr("globalmin_check.claims.dual_gap.sparse_sums", lambda *_: [])
+    monkeypatch.setattr(Scaled, "places", None)
     full = gm.check(path)
-    assert used == [41]
+    assert not used
     assert thin.verdict == full.verdict == "ACCEPTED"
     assert thin.claims[0].numbers == full.claims[0].numbers
-    assert plain is dual_quadratic.sparse_sums
 
 
-plain_enclosed = dual_quadratic._enclosed
+def test_sums_over_nonzeros_are_the_matrix():
+    """Integers against a dense product, for entries and weights of both signs."""
+    rng = np.random.default_rng(0)
+    rows = rng.integers(-4, 5, (30, 40)) * (rng.random((30, 40)) < 0.05)
+    u = rng.integers(-9, 10, 30)
+    budget = ExactChecks(Budget())
+    found = dual_quadratic.sparse_sums((rows.tolist(), 2), Scaled(u.tolist(), 4), budget)
+    dense = rows.T @ (u[:, None] * rows)
+    assert [[*line] for line in found] == [dense[i, : i + 1].tolist() for i in range(40)]
+    balls = dual_quadratic._enclosed(found, 16)
+    assert [float(line[-1]) for line in balls] == (np.diag(dense) / 16).tolist()
+    assert (
+        dual_quadratic.sparse_sums((np.ones((3, 8), int).tolist(), 1), Scaled([1] * 3, 1), budget)
+        == []
+    )
+
+
+def test_places_are_kept_for_mostly_zeros_only():
+    assert Scaled([0] * 7 + [5], 1).places == [7]
+    assert Scaled([0] * 6 + [5, 1], 1).places is None
