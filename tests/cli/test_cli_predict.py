@@ -126,6 +126,15 @@ def test_damaged_classes_are_refused(tmp_path):
         gm.load(path)
 
 
+def test_loaded_probabilities_are_those_of_the_estimator(tmp_path):
+    X = np.random.default_rng(0).standard_normal((60, 2))
+    for cuts in ([0.0], [-0.5, 0.5]):
+        model = gm.AdditiveNetworkClassifier(weight_decay=1.0, certify=False)
+        model.fit(X, np.digitize(X[:, 0], cuts)).save(tmp_path / "m.safetensors")
+        again = gm.load(tmp_path / "m.safetensors")
+        np.testing.assert_allclose(again.predict_proba(X), model.predict_proba(X), rtol=1e-14)
+
+
 def test_softmax_files_share_one_scale(tmp_path):
     networks = [gm.RegularizedNetwork([[1.0]], [0.0], [float(j)]) for j in range(3)]
     path = tmp_path / "m.safetensors"
