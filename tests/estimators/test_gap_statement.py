@@ -121,6 +121,12 @@ def test_a_head_that_is_trained_alone_is_compared_with_heads():
     assert model.gap_statement().startswith("No head for these hidden weights has a loss more")
 
 
+def test_the_share_of_an_interpolation_is_one_of_half_the_squared_labels():
+    model, _ = _made("ShallowNetworkRegressor")
+    # standardized labels: their squares add up to the number of rows
+    assert model.relative_gap_ == pytest.approx(model.gap_ / (0.5 * len(X)), rel=1e-12)
+
+
 def test_bounds_are_printed_rounded_up():
     assert above(1.201e-7) == "1.3e-07"
     assert above(1.2e-7) in ("1.2e-07", "1.3e-07")
