@@ -15,7 +15,7 @@ setup:  ## environment in .venv, from hashed constraints
 torch:  ## torch's CPU build, which only tests, benchmarks and examples use
 	@scripts/torch.sh
 
-demo: setup  ## train, prove, check and report on the diabetes table (softplus and ReLU)
+demo: setup torch  ## fit, prove, check and report on the diabetes table; examine a network of torch's
 	@scripts/demo.sh
 
 test: setup torch lint  ## lint, types, import contracts, then all tests
