@@ -51,3 +51,8 @@ def test_many_rows_of_the_largest_sum():
     vectors = [[2**20, -(2**20)]] * 1000
     assert PackedRows(vectors, 2, 1).active_sum([1, 0]) == [1000 * 2**20, -1000 * 2**20]
     assert PackedRows(vectors, 2, 1).active_sum([-1, 0]) == [0, 0]
+    # 20 + 10 bits and two more are a whole number of bytes: no room is left over
+    tight = PackedRows([[2**20 - 1, 0]] * 1023, 2, 1)
+    assert tight.width == 32
+    assert tight.active_sum([1, 0]) == [1023 * (2**20 - 1), 0]
+    assert tight.active_sum([0, 1]) == [1023 * (2**20 - 1), 0]
