@@ -7,6 +7,7 @@ file, the state dict in another.
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -16,7 +17,7 @@ ROWS, WIDTH = 60, 12
 
 def main(table: str, rows: str, weights: str) -> None:
     """Train with L-BFGS until the loss no longer falls."""
-    names = open(table, encoding="utf-8").readline().strip()
+    names = Path(table).read_text(encoding="utf-8").partition("\n")[0]
     data = np.loadtxt(table, delimiter=",", skiprows=1)[:ROWS]
     data = (data - data.mean(axis=0)) / data.std(axis=0)
     np.savetxt(rows, data, delimiter=",", header=names, comments="", fmt="%.17g")
