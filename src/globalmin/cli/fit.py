@@ -81,7 +81,7 @@ LOSS = typer.Option(
 )
 INTERACTIONS = typer.Option(
     metavar="I",
-    help="Of additive networks: none, or pairs of columns.",
+    help="Of additive networks: none, auto (the pairs that are lacked most), or all pairs.",
     rich_help_panel=REGULARIZED,
 )
 TASK = typer.Option(

@@ -102,9 +102,11 @@ def check_loss(asked: Asked) -> None:
 
 
 def _estimator(options: FitOptions, asked: Asked, classes: bool) -> Any:
-    interactions = check_choice("--interactions", asked.interactions, ("none", "pairs"))
-    if interactions == "pairs" and asked.model != "additive":
-        raise typer.BadParameter("--interactions pairs is for additive networks: --model additive")
+    interactions = check_choice("--interactions", asked.interactions, ("none", "auto", "pairs"))
+    if interactions != "none" and asked.model != "additive":
+        raise typer.BadParameter(
+            f"--interactions {interactions} is for additive networks: --model additive"
+        )
     if asked.gap is not None and not 0 < asked.gap < 1:
         raise typer.BadParameter(f"--gap {asked.gap:g} must lie between 0 and 1")
     kind: Any = ProvedNetworkClassifier if classes else ProvedNetworkRegressor

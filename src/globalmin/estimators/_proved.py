@@ -48,7 +48,7 @@ Given = tuple[Any, Any, Array | None]  # X, y and sample weights, as the estimat
 CHOICE_CONSTRAINTS: dict[str, list[Any]] = {
     "models": [StrOptions({"auto", *MODELS}), list, tuple],
     "weight_decay": [StrOptions({"cv"}), Interval(Real, 0, None, closed="neither")],
-    "interactions": [StrOptions({"none", "pairs"}), list, tuple],
+    "interactions": [StrOptions({"none", "auto", "pairs"}), list, tuple],
     "scaling": [StrOptions({"standardize", "none"})],
     "gap": [None, Interval(Real, 0, 1, closed="neither")],
     "cv": [Interval(Integral, 2, None, closed="left")],
