@@ -76,6 +76,7 @@ def draw_classes(
             for o, name in enumerate(classes):
                 _class_curve(axes, own.get(o), _color(o, len(classes)), name)
             column = next(iter(own.values())).columns[0]
+            _few_labels(axes, X[shown, column])
             _ticks(axes, X[shown, column])
             axes.set_xlabel(next(iter(own.values())).name)
         figure.legend(*shared.get_legend_handles_labels(), loc="outside right upper", fontsize=7)
@@ -95,6 +96,12 @@ def _color(o: int, count: int) -> Any:
     return colormaps["tab10"](o) if count <= 10 else colormaps["viridis"](o / (count - 1))
 
 
+def _few_labels(axes: Any, x: Array) -> None:
+    """Numbers of many digits, as of days, would run into each other."""
+    if x.size and np.abs(x).max() >= 1e4:
+        axes.locator_params(axis="x", nbins=3)
+
+
 def _ticks(axes: Any, x: Array) -> None:
     axes.plot(
         x, np.full_like(x, 0.02), "|", color=drawing.MUTED, markersize=5, alpha=0.4,
@@ -104,6 +111,7 @@ def _ticks(axes: Any, x: Array) -> None:
 
 def _curve(axes: Any, term: Term, X: Array, rest: Array | None) -> None:
     x = X[:, term.columns[0]]
+    _few_labels(axes, x)
     if rest is not None:
         axes.plot(x, term(X) + rest, ".", color=drawing.MUTED, markersize=2, alpha=0.35, zorder=1)
     else:
