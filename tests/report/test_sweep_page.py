@@ -14,16 +14,14 @@ from tests.sweep import recipes
 
 from globalmin import sweep
 from globalmin.errors import PlanError
-from globalmin.report.sweep_cells import facets
-from globalmin.report.sweep_page import (
-    average,
-    choose,
-    draw,
-    read_cells,
-    render,
-    save_figure,
-    save_page,
-)
+from globalmin.report.sweep_cells import average, choose, facets
+from globalmin.report.sweep_page import draw, read_facets, render, save_figure, save_page
+
+
+def read_cells(folder, **options):
+    """The only plane of a grid of two parameters."""
+    (cells,) = read_facets(folder, **options)
+    return cells
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ import numpy as np
 from globalmin.drawing import BLUE, SIZE, inline_svg, style
 from globalmin.drawn_values import data_address, tell_values
 from globalmin.errors import PlanError
-from globalmin.report.sweep_cells import Cells, average, choose, facets
+from globalmin.report.sweep_cells import Cells, choose, facets
 from globalmin.report.template import filled, markup
 from globalmin.report.words import nearest_text, typeset
 from globalmin.sweep import Plan, reading
@@ -177,16 +177,6 @@ def save_figure(
         )
         draw(*parts).savefig(stream, format=kind, **options)
     return reading.write_whole(target, stream.getvalue())
-
-
-def read_cells(
-    folder: Folder, *, column: str | None = None, x: str | None = None, y: str | None = None
-) -> Cells:
-    """Means over everything but the axes, the other parameters included; `read_facets` keeps those
-    apart.
-    """
-    table = reading.rows(folder)
-    return average(table, *choose(table, _plan(folder).parameter_names(), (column, x, y)))
 
 
 def read_facets(
