@@ -160,7 +160,8 @@ def _trained(
 ) -> Training:
     loop = _Loop(problem, oracle, pool, gap)
     n_iter, last, least = 1, 1, math.inf  # rounds, the last with progress, and the gap there
-    while loop.round() > gap and n_iter < max_iter and n_iter < last + _PATIENCE and loop.grow():
+    while loop.round() > gap and n_iter < max_iter and n_iter < last + _PATIENCE:
+        loop.grow()
         if loop.gap < 0.9 * least:
             last, least = n_iter, loop.gap
         n_iter += 1
@@ -223,18 +224,17 @@ class _Loop:
         self.gap = (value - self.floor) / max(value - self.base, 1e-300)
         return self.gap
 
-    def grow(self) -> bool:
-        """Forget neurons without weight and add what the oracle found; False if that is nothing and
-        a finer solution of the master problem brings nothing either.
-        """
+    def grow(self) -> None:
+        """Forget neurons without weight and add what the oracle found."""
         x, first = self.master.x, self.first
         kept = np.r_[np.full(first, True), x[first:] != 0]
         self.master.keep(np.flatnonzero(kept))
         self.pool = self.pool.of(kept[first:])
         fresh = self._fresh()
         if self.found is None or not fresh:
-            self.share *= 1e-2
-            return self.share >= _FINEST
+            # solving finer, and turning on, may still bring something: patience ends it
+            self.share = max(1e-2 * self.share, _FINEST)
+            return
         group, weights = self.found.group[fresh], self.found.weights[fresh]
         signs = _signs(self.problem, group, weights)
         self.master.extend(self.oracle.features(group, weights), signs)
@@ -244,7 +244,6 @@ class _Loop:
             np.vstack([self.pool.cones, self.found.cones[fresh]]),
             self.master.x[first:],
         )
-        return True
 
     def _fresh(self) -> list[int]:
         """What the oracle found and is not there yet; a ray is known by its two cones."""

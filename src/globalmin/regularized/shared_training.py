@@ -50,7 +50,8 @@ def train_shared(
     """Column generation until the relative gap is at most `gap`, in floats."""
     loop = _Loop(problem, oracle, _start(problem) if start is None else start)
     n_iter, last, least = 1, 1, math.inf
-    while loop.round() > gap and n_iter < max_iter and n_iter < last + _PATIENCE and loop.grow():
+    while loop.round() > gap and n_iter < max_iter and n_iter < last + _PATIENCE:
+        loop.grow()
         if loop.gap < 0.9 * least:
             last, least = n_iter, loop.gap
         n_iter += 1
@@ -110,17 +111,16 @@ class _Loop:
         self.gap = (value - self.floor) / max(value - self.base, 1e-300)
         return self.gap
 
-    def grow(self) -> bool:
-        """Forget neurons without weight and add what the oracle found; False if that is nothing and
-        a finer solution of the master problem brings nothing either.
-        """
+    def grow(self) -> None:
+        """Forget neurons without weight and add what the oracle found."""
         kept = self._used()
         self.master.keep(np.flatnonzero(kept))
         self.pool = self.pool.of(kept)
         fresh = self._fresh()
         if self.found is None or not fresh:
-            self.share *= 1e-2
-            return self.share >= _FINEST
+            # solving finer, and turning on, may still bring something: patience ends it
+            self.share = max(1e-2 * self.share, _FINEST)
+            return
         group, weights = self.found.group[fresh], self.found.weights[fresh]
         self.master.extend(self.oracle.features(group, weights))
         self.pool = replace(
@@ -130,7 +130,6 @@ class _Loop:
             cones=np.vstack([self.pool.cones, self.found.cones[fresh]]),
             c=self.master.V,
         )
-        return True
 
     def _used(self) -> Mask:
         return np.any(self.master.V != 0, axis=1)
