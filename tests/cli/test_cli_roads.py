@@ -125,7 +125,8 @@ def test_the_table_on_the_terminal_says_model_reason_gap_and_baseline(run, table
 
 
 def test_implied_interpolation_is_said_on_stderr_and_kept(run, table, tmp_path):
-    arguments = ("fit", table(20), "-t", "price", "--out", tmp_path / "o", "--test-size", 0)
+    arguments = ("fit", table(20), "-t", "price", "--out", tmp_path / "o", "--test-size", 0,
+                 "--force")  # fmt: skip
     ended = run(*arguments, "--width", 12, "--json")
     assert ended.code == 0
     assert "--width asks for an interpolating network" in ended.err
@@ -156,7 +157,7 @@ def test_quadratic_classes_by_name_with_pictures_each(run, table, tmp_path):
     assert json.loads(stored.metadata["classes"]) == ["a/b", "low", "mid"]
     # another model into the same folder leaves no picture of the first
     assert run("fit", table(60, change=kinds), "-t", "price", "--model", "additive",
-               "--weight-decay", 5, "--out", out, "-q").code == 0  # fmt: skip
+               "--weight-decay", 5, "--out", out, "-q", "--force").code == 0  # fmt: skip
     assert not {f"interactions-{j}.svg" for j in range(3)} & everything_below(out)
 
 
@@ -175,7 +176,7 @@ def test_relu_says_which_bound_it_used(run, tmp_path):
     assert "where 0.3 was asked for" in page
     assert run("report", out).code == 0
     assert run("fit", path, "-t", "y", "--model", "relu", "--weight-decay", 0.05, "--gap", 1e-6,
-               "--out", out, "-q").code == 1  # fmt: skip
+               "--out", out, "-q", "--force").code == 1  # fmt: skip
 
 
 def test_two_numbers_are_classes_and_it_is_said(run, table, tmp_path):

@@ -102,7 +102,7 @@ def test_without_a_proof_nothing_is_said_to_be_proved(name):
 
 def test_several_classes_have_a_sentence_each():
     labels = np.digitize(X[:, 0], [-0.5, 0.5])
-    model = gm.AdditiveNetworkClassifier(weight_decay=2.0).fit(X, labels)
+    model = gm.AdditiveNetworkClassifier(loss="logistic", weight_decay=2.0).fit(X, labels)
     lines = model.gap_statement().split("\n")
     assert len(lines) == 3
     assert [model.gap_statement(j) for j in range(3)] == lines

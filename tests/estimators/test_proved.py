@@ -102,13 +102,13 @@ def test_relu_takes_part_where_its_gap_can_be_proved():
     model = gm.ProvedNetworkRegressor(cv=2).fit(X[:40, :2], CURVED[:40])
     assert _row(model, "relu").took_part
     assert model.optimal_
-    wide = Rows(np.zeros((50, 6)), [np.zeros(50)], get_loss("squared"), [])
+    wide = Rows(np.zeros((50, 6)), [np.zeros(50)], get_loss("squared"), [], np.ones(1))
     assert "more than 2 columns" in left_out("relu", wide)
-    thin = Rows(np.zeros((50, 1)), [np.zeros(50)], get_loss("squared"), [])
+    thin = Rows(np.zeros((50, 1)), [np.zeros(50)], get_loss("squared"), [], np.ones(1))
     assert "it is the additive network" in left_out("relu", thin)
-    long = Rows(np.zeros((2000, 2)), [np.zeros(2000)], get_loss("squared"), [])
+    long = Rows(np.zeros((2000, 2)), [np.zeros(2000)], get_loss("squared"), [], np.ones(1))
     assert "too dear" in left_out("relu", long)
-    many = Rows(np.zeros((1000, 300)), [np.zeros(1000)], get_loss("squared"), [])
+    many = Rows(np.zeros((1000, 300)), [np.zeros(1000)], get_loss("squared"), [], np.ones(1))
     assert "300² products" in left_out("quadratic", many)
     assert not any(left_out("additive", rows) for rows in (wide, long, many))
 

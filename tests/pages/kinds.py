@@ -59,8 +59,8 @@ def _explorer(folder: Path) -> Path:
 
 
 MADE: dict[str, Callable[[Path], Path]] = {
-    "fit": lambda folder: _fit(folder, 24),
-    "fit of two targets": lambda folder: _fit(folder, 24, "-t", "d"),
+    "fit": lambda folder: _fit(folder, 24, "--interpolate"),
+    "fit of two targets": lambda folder: _fit(folder, 24, "-t", "d", "--interpolate"),
     "relu": lambda folder: _fit(folder, 16, "--activation", "relu"),
     "quadratic": lambda folder: _fit(folder, 24, "--activation", "quadratic", "--test-size", 0),
     "deep": lambda folder: _fit(folder, 14, "--depth", 2, "--width", 16, "--activation", "tanh"),

@@ -99,7 +99,8 @@ class GapStatement:
         """
         check_is_fitted(self)
         count = len(self.verdict_) if isinstance(self.verdict_, list) else 1
-        which = range(count) if target is None else [target]
+        # one network may have the outputs of all classes
+        which = range(count) if target is None or count == 1 else [target]
         return "\n".join(str(self._gap(j)) for j in which)
 
     def save_certificate(self, path: str | Path, target: int = 0) -> Path:

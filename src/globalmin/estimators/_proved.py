@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -27,6 +28,7 @@ from globalmin.estimators._candidates import (
     MODELS,
     TOLERANCES,
     Candidate,
+    Folds,
     Rows,
     Trial,
     left_out,
@@ -51,7 +53,7 @@ CHOICE_CONSTRAINTS: dict[str, list[Any]] = {
     "interactions": [StrOptions({"none", "auto", "pairs"}), list, tuple],
     "scaling": [StrOptions({"standardize", "none"})],
     "gap": [None, Interval(Real, 0, 1, closed="neither")],
-    "cv": [Interval(Integral, 2, None, closed="left")],
+    "cv": [Interval(Integral, 2, None, closed="left"), "cv_object"],
     "certify": ["boolean"],
     "random_state": ["random_state"],
 }
@@ -67,7 +69,7 @@ class ProvedNetworkEstimator(BaseEstimator):
     interactions: str | Sequence[Sequence[int]]
     scaling: Literal["standardize", "none"]
     gap: float | None
-    cv: int
+    cv: Any
     certify: bool
     random_state: Any
     optimal_: Any
@@ -135,7 +137,9 @@ class ProvedNetworkEstimator(BaseEstimator):
         loss = self._loss_object()
         step = Settings(loss, scaling=self.scaling).preprocessing(rows, labels[0], weight)
         try:
-            folds = shared_folds(y, int(self.cv), seed, classifies=self._classifies)
+            folds = self._given_folds(rows, y)
+            if folds is None:
+                folds = shared_folds(y, int(self.cv), seed, classifies=self._classifies)
         except DataError:
             if self.weight_decay == "cv":
                 raise
@@ -143,6 +147,13 @@ class ProvedNetworkEstimator(BaseEstimator):
         targets = [step.transform_y(part) for part in labels]
         used = np.ones(len(rows)) if weight is None else weight
         return Rows(step.transform(rows), targets, loss, folds, used)
+
+    def _given_folds(self, rows: Array, y: NDArray[Any]) -> Folds | None:
+        """Those of a splitter of scikit-learn, or of a list; None if `cv` is a number."""
+        if isinstance(self.cv, int | np.integer):
+            return None
+        splitter: Any = check_cv(self.cv, y, classifier=self._classifies)
+        return list(splitter.split(rows, y))
 
     def _tried(
         self, names: Sequence[str], compared: Rows, given: Given, seed: int

@@ -56,8 +56,8 @@ class ProvedNetworkRegressor(RegressorMixin, ProvedNetworkEstimator):
     gap : float | None
         The relative distance to the global minimum to prove; None for 1e-6 (additive, quadratic)
         and 0.01 (relu).
-    cv : int
-        Number of folds, shuffled.
+    cv : Any
+        Number of folds, shuffled; or a splitter of scikit-learn.
     certify : bool
         Prove the gap and have the proof checked.
     random_state : int | np.random.RandomState | None
@@ -134,7 +134,7 @@ class ProvedNetworkRegressor(RegressorMixin, ProvedNetworkEstimator):
         interactions: str | Sequence[Sequence[int]] = "none",
         scaling: Literal["standardize", "none"] = "standardize",
         gap: float | None = None,
-        cv: int = 5,
+        cv: Any = 5,
         certify: bool = True,
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
@@ -202,8 +202,8 @@ class ProvedNetworkClassifier(ClassifierMixin, ProvedNetworkEstimator):
         As in `ProvedNetworkRegressor`; the labels are classes.
     gap : float | None
         As in `ProvedNetworkRegressor`.
-    cv : int
-        Number of folds, shuffled and stratified.
+    cv : Any
+        Number of folds, shuffled and stratified; or a splitter of scikit-learn.
     certify : bool
         As in `ProvedNetworkRegressor`.
     random_state : int | np.random.RandomState | None
@@ -260,7 +260,7 @@ class ProvedNetworkClassifier(ClassifierMixin, ProvedNetworkEstimator):
         interactions: str | Sequence[Sequence[int]] = "none",
         scaling: Literal["standardize", "none"] = "standardize",
         gap: float | None = None,
-        cv: int = 5,
+        cv: Any = 5,
         certify: bool = True,
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
