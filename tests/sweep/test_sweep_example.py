@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 
 from globalmin import sweep
-from globalmin.report.sweep_page import read_cells
+from globalmin.report.sweep_page import read_facets
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "sweep"
@@ -19,7 +19,7 @@ def test_the_example_fits_exactly_where_there_are_more_weights_than_samples(tmp_
     plan = sweep.Plan.from_toml(tmp_path / "example" / "phase.toml")
     summary = sweep.run(plan, tmp_path / "out", workers=2)
     assert (summary.done, summary.failed) == (96, 0)
-    cells = read_cells(tmp_path / "out", column="fitted", x="width", y="n")
+    (cells,) = read_facets(tmp_path / "out", column="fitted", x="width", y="n")
     for n, row in zip(cells.y_values, cells.means, strict=True):
         for width, share in zip(cells.x_values, row, strict=True):
             if 5 * width < n:
