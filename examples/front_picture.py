@@ -59,6 +59,8 @@ def main(folder: Path) -> None:
     y = np.where(grape == 0, 1.0, -1.0)
     model = gm.ReluNetworkClassifier(weight_decay=DECAY, scaling="none", random_state=0)
     model.fit(X, y > 0)
+    if model.verdict_ != "ACCEPTED":
+        raise SystemExit(f"nothing is proved: {model.gap_statement()}")
     runs = {name: [descend(X, y, name, seed) for seed in range(3)] for name in ("Adam", "momentum")}
 
     def draw() -> plt.Figure:
