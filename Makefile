@@ -4,10 +4,10 @@ export OPENBLAS_NUM_THREADS ?= 2
 
 QUICK := tests/house tests/activations tests/data tests/linalg tests/landscape tests/octopus
 
-.PHONY: help setup torch demo test quick lint types campaign mutants bench bench-peers docs lock clean
+.PHONY: help setup torch demo test quick lint types campaign mutants bench bench-quick bench-regressions bench-peers docs lock clean
 
 help:  ## this list
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 13
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
 
 setup:  ## environment in .venv, from hashed constraints
 	@scripts/setup.sh
@@ -38,8 +38,14 @@ mutants: setup torch  ## the mutation gate over the modules of SJL, GKZ, OS, FCL
 	SCIPY_ARRAY_API=1 OPENBLAS_NUM_THREADS=1 $(PY) -m scripts.mutants run
 	$(PY) -m scripts.mutants table
 
-bench: setup torch  ## us and the peers side by side, with ratios
-	$(PY) -m bench
+bench: setup  ## us and the peers in turns, ratios with their spread into docs/benchmarks.md (half an hour)
+	@export PYTHONPATH=src:.; $$(scripts/peers.sh) -m bench
+
+bench-quick: setup  ## the same in five minutes, small sizes, into out/bench-quick.json
+	@export PYTHONPATH=src:.; $$(scripts/peers.sh) -m bench --quick
+
+bench-regressions: setup  ## the quick run against the stored ratios; fails if one is worse by more than 15 %
+	@export PYTHONPATH=src:.; $$(scripts/peers.sh) -m bench --quick --against bench/results.json
 
 bench-peers: setup  ## networks with weight decay beside torch, pyscnn, EBM, pyGAM, scikit-learn (hours; goes on where it was)
 	@export PYTHONPATH=src:. OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1; python=$$(scripts/peers.sh) && \

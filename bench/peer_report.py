@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from bench import peer_objectives, peer_scores
 from bench.peer_models import METHODS, OURS
 from bench.peer_scores import N_SPLITS
 from scipy.stats import t as student
+
+from bench import peer_objectives, peer_scores
 
 Cells = dict[str, dict[str, Any]]
 PEERS = ("torch L-BFGS", "torch Adam", "pyscnn", "pyscnn with our patterns")

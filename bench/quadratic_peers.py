@@ -1,10 +1,10 @@
 """CVXPY with Clarabel or SCS on the convex problem behind a quadratic network, for
 `bench.quadratic`.
 
-Not part of `make setup`: `.venv/bin/uv pip install --python .venv/bin/python --require-hashes -r
-bench/constraints.txt`. A peer works in a forked copy of this process under limits on its CPU
-seconds and memory, because solvers look at their own time limit only between iterations, which can
-take an hour.
+They are in the environment of the peers (`scripts/peers.sh` makes it and prints its python), not in
+that of `make setup`. A peer works in a forked copy of this process under limits on its CPU seconds
+and memory, because solvers look at their own time limit only between iterations, which can take an
+hour.
 """
 
 from __future__ import annotations
@@ -23,9 +23,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 NAMES = {"CLARABEL": "clarabel", "SCS": "scs"}
-INSTALL = (
-    ".venv/bin/uv pip install --python .venv/bin/python --require-hashes -r bench/constraints.txt"
-)
+INSTALL = "run this with the python that scripts/peers.sh prints"
 Result = TypeVar("Result")
 
 
@@ -110,9 +108,28 @@ def _work(sender: Any, limits: Limits, solve: Callable[[], PeerOutcome]) -> None
 
 
 def _solve(solver: str, data: tuple[np.ndarray, np.ndarray], signs: str, c: float) -> PeerOutcome:
+    X, y = data
+    seconds, found = best_time(lambda: _solved(solver, X, y, signs, c))
+    M, status = found
+    return PeerOutcome(seconds, M, "" if M is not None else status)
+
+
+def convex_point(solver: str, X: np.ndarray, y: np.ndarray, c: float) -> np.ndarray:
+    """The symmetric matrix that a solver finds for heads of both signs; one that finds none raises
+    ArithmeticError.
+    """
+    M, status = _solved(solver, X, y, "mixed", c)
+    if M is None:
+        raise ArithmeticError(f"{solver}: {status}")
+    return M
+
+
+def _solved(
+    solver: str, X: np.ndarray, y: np.ndarray, signs: str, c: float
+) -> tuple[np.ndarray | None, str]:
+    """Build the problem and solve it: the matrix, made feasible, and the solver's word."""
     import cvxpy as cp
 
-    X, y = data
     d = X.shape[1]
     rows, columns = np.triu_indices(d)
     S = X[:, rows] * X[:, columns] * np.where(rows == columns, 1.0, 2.0)
@@ -120,21 +137,16 @@ def _solve(solver: str, data: tuple[np.ndarray, np.ndarray], signs: str, c: floa
     M = parts[0] if len(parts) == 1 else parts[0] - parts[1]
     residual = S @ cp.vec(M, order="C")[rows * d + columns] - y
     penalty = c * sum(cp.trace(part) for part in parts)
+    problem = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(residual) + penalty))
     options = {"SCS": {"max_iters": 100_000}}.get(solver, {})
-
-    def work() -> cp.Problem:
-        problem = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(residual) + penalty))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            problem.solve(solver=solver, **options)
-        return problem
-
-    seconds, problem = best_time(work)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        problem.solve(solver=solver, **options)
     values = [part.value for part in parts]
     if any(value is None for value in values):
-        return PeerOutcome(seconds, None, str(problem.status))
+        return None, str(problem.status)
     cones = [positive_part((value + value.T) / 2.0) for value in values]
-    return PeerOutcome(seconds, cones[0] if len(cones) == 1 else cones[0] - cones[1], "")
+    return (cones[0] if len(cones) == 1 else cones[0] - cones[1]), str(problem.status)
 
 
 def positive_part(M: np.ndarray) -> np.ndarray:

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Resolve every dependency anew into constraints.txt, and the peers of the benchmarks, which `make setup` leaves out, into
-# bench/constraints.txt, and torch, which only the tests use, into constraints-torch.txt: exact versions, hashes of all files, no registry address.
+# Resolve every dependency anew into constraints.txt, the peers of the benchmarks, which have an environment of their own, into
+# bench/constraints-peers.txt, and torch, which only the tests use, into constraints-torch.txt: exact versions, hashes of all files, no registry address.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 compile() {
@@ -9,7 +9,6 @@ compile() {
 }
 compile --no-emit-package globalmin-check --extra parquet --extra deep --extra dask --extra ray \
   --group test --group frameworks --group lint --group docs --group build --group setup pyproject.toml -o constraints.txt
-compile --group pyproject.toml:baselines --constraints constraints.txt -o bench/constraints.txt
 scripts/peers.sh --lock
 python=${VENV:-.venv}/bin/python
 wheels=$(mktemp -d)

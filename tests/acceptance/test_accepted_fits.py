@@ -7,6 +7,7 @@ bench.acceptance`).
 
 import numpy as np
 import pytest
+
 from bench import acceptance
 
 SEEDS = 20

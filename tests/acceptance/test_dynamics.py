@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 
 import pytest
+
 from bench import dynamics
 
 ARRIVING = ("perturbed gradient descent", "trust region", "cubic regularization")

@@ -13,10 +13,11 @@ import pytest
 pytest.importorskip("torch")
 
 import torch
-from bench import peer_cells, peer_report, peer_scores, regularized_peers
 from bench.peer_cells import Cell, Store, run_cells, within
 from bench.peer_models import METHODS, OURS, build
 from sklearn.metrics import d2_tweedie_score, log_loss, r2_score
+
+from bench import peer_cells, peer_report, peer_scores, regularized_peers
 
 
 def test_measurements_go_on_where_they_were(tmp_path, capsys):

@@ -161,6 +161,9 @@ def loss_floor(
     Section 6 of the certificate theorems, claim `loss-floor` (group-floor/1).
     """
     nonnegative = _check_heads(heads, activation)
+    tied = list(tied_groups(facts, activation, certifiable=certifiable))
+    if not tied and not nonnegative and (certifiable or not is_linear(activation)):
+        return LossFloor(Fraction(0), ())  # the usual case, without a fraction for every label
     labels = [Fraction(value) for value in y.tolist()]
     degree, odd = activation.homogeneity or 0, activation.is_odd
 
@@ -171,7 +174,7 @@ def loss_floor(
         )
         return [(group, cost) for group, cost in costs if cost]
 
-    chosen = priced(tied_groups(facts, activation, certifiable=certifiable))
+    chosen = priced(tied)
     if nonnegative:
         taken = {i for group, _ in chosen for i in group.members}
         chosen += priced(

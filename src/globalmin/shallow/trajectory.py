@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,7 +26,7 @@ EXACT_SPECTRUM = 128  # up to this n all eigenvalues are computed, which costs a
 # up to this n the smallest one is estimated from a Cholesky factor, which costs a few training
 # steps
 SPECTRUM_LIMIT = 2_000
-SIGMA = 5  # place of sigma_min in a row
+POINTS = 5  # place of the points in a row
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class ShallowTrajectory(Trajectory):
     sigma_min : smallest singular value of the Jacobian (an estimate in floats, accurate to about
         1e-8 ||J||; for n > 128 a value from above, a few per cent off) at the steps 0, 1, 2, 4, 8,
         ... that are recorded and at the last one, if n <= 2,000; NaN elsewhere, because a value
-        costs a factorization.
+        costs a factorization. Computed when it is first asked for: training does not wait for it.
     pattern_changes : number of pairs (neuron, sample) whose pre-activation w_l . x_i has another
         sign than at the start.
     """
@@ -50,8 +51,30 @@ class ShallowTrajectory(Trajectory):
     gradient_norm: Array
     distance: Array
     path_length: Array
-    sigma_min: Array
+    points: Any = field(repr=False, compare=False)  # where sigma_min is wanted, else None
     pattern_changes: Counts
+
+    @cached_property
+    def sigma_min(self) -> Array:
+        """See the class."""
+        return np.array(
+            [np.nan if point is None else _smallest_singular_value(point) for point in self.points],
+            dtype=np.float64,
+        )
+
+    def columns(self) -> dict[str, NDArray]:
+        """The arrays by name, ready for a table."""
+        held = super().columns()
+        return {
+            "sigma_min" if name == "points" else name: self.sigma_min
+            if name == "points"
+            else column
+            for name, column in held.items()
+        }
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy for another process carries the values, not the points with their data."""
+        return vars(self) | {"sigma_min": self.sigma_min, "points": ()}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -103,12 +126,12 @@ class ShallowRecorder(Recorder[Point]):
         self._path_length += point.distance(self._here) if travel is None else travel
         self._here = point
 
-    def _row(self, point: Point, iteration: int) -> tuple[float, ...]:
+    def _row(self, point: Point, iteration: int) -> tuple[Any, ...]:
         wants_spectrum = iteration & (iteration - 1) == 0
         changes = int(np.count_nonzero((point.preactivations > 0) != self._signs))
-        sigma = _smallest_singular_value(point) if wants_spectrum else np.nan
         slope, distance = length(point.gradient), point.distance(self._start)
-        return slope, distance, self._path_length, sigma, changes
+        kept = _fresh(point) if wants_spectrum else None
+        return slope, distance, self._path_length, kept, changes
 
     def record(self, point: Point, iteration: int) -> None:
         """Append one entry."""
@@ -116,12 +139,17 @@ class ShallowRecorder(Recorder[Point]):
         self._last_point = point
 
     def close(self) -> Trajectory:
-        """The trajectory so far, with the spectrum of the last entry."""
-        if self.rows and np.isnan(self.rows[-1][SIGMA]):
+        """The trajectory so far, with the last point."""
+        if self.rows and self.rows[-1][POINTS] is None:
             *others, changes = self.rows[-1]
-            others[SIGMA] = _smallest_singular_value(self._last_point)
+            others[POINTS] = _fresh(self._last_point)
             self.rows[-1] = (*others, changes)
         return super().close()
+
+
+def _fresh(point: Point) -> Point:
+    """The same weights without what was computed from them, which would be kept in memory."""
+    return point.problem.at(point.W, point.v)
 
 
 def _smallest_singular_value(point: Point) -> float:

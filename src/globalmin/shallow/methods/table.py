@@ -86,6 +86,9 @@ def check_options(method: Method, names: Iterable[str]) -> None:
     """Refuse options that the method does not have: a misspelled one would change nothing,
     silently.
     """
+    names = list(names)
+    if not names:
+        return
     own = set(signature(METHODS[method]).parameters) - {"network", "data", "options"}
     unknown = [
         name for name in names if name not in own | set(Options.__annotations__) | {"step_size"}
