@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from bench import peer_objectives, peer_scores
 from bench.peer_models import METHODS, OURS
 from bench.peer_scores import N_SPLITS
 from scipy.stats import t as student
-
-from bench import peer_objectives, peer_scores
 
 Cells = dict[str, dict[str, Any]]
 PEERS = ("torch L-BFGS", "torch Adam", "pyscnn", "pyscnn with our patterns")
@@ -121,12 +120,21 @@ def score_tables(cells: Cells) -> str:
     return "\n".join(parts)
 
 
-def _score_rows(runs: dict[str, list[dict[str, Any]]]) -> str:
-    means = {
-        method: np.mean(list(scores.values()))
-        for method, found in runs.items()
-        if (scores := _by_fold(found, "score"))
+def comparable(runs: dict[str, list[dict[str, Any]]]) -> dict[str, float]:
+    """Mean scores of the methods that were measured on the most folds: a mean over a fold or two
+    is that of other rows.
+    """
+    scores = {method: _by_fold(found, "score") for method, found in runs.items()}
+    most = max((len(found) for found in scores.values()), default=0)
+    return {
+        method: float(np.mean(list(found.values())))
+        for method, found in scores.items()
+        if found and len(found) == most
     }
+
+
+def _score_rows(runs: dict[str, list[dict[str, Any]]]) -> str:
+    means = comparable(runs)
     best = max(means.values(), default=-math.inf)
     has_loss = any("log_loss" in run for found in runs.values() for run in found)
     head = ["method", "score", *(["log loss"] if has_loss else []), "CPU s a fit", "folds"]
@@ -138,7 +146,7 @@ def _score_rows(runs: dict[str, list[dict[str, Any]]]) -> str:
             rows.append([name, found[0]["error"], *[""] * (len(head) - 2)])
             continue
         text = f"{scores.mean():.3f}" + (f" ± {scores.std():.3f}" if len(scores) > 1 else "")
-        row = [name, f"**{text}**" if scores.mean() == best else text]
+        row = [name, f"**{text}**" if means.get(method) == best else text]
         if has_loss:
             row.append(f"{np.mean(list(_by_fold(found, 'log_loss').values())):.3f}")
         failed = sum("error" in run for run in found)
@@ -148,9 +156,9 @@ def _score_rows(runs: dict[str, list[dict[str, Any]]]) -> str:
 
 
 def verdict(runs: dict[str, list[dict[str, Any]]]) -> str:
-    """The best of ours minus the best peer, over the folds that both have."""
+    """The best of ours minus the best peer, of those on the most folds."""
     scores = {method: _by_fold(found, "score") for method, found in runs.items()}
-    means = {method: np.mean(list(found.values())) for method, found in scores.items() if found}
+    means = comparable(runs)
     mine = max((m for m in means if m in OURS), key=lambda m: means[m], default=None)
     peer = max((m for m in means if m not in OURS), key=lambda m: means[m], default=None)
     if mine is None or peer is None:

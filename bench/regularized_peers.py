@@ -20,10 +20,9 @@ import math
 import sys
 from pathlib import Path
 
+from bench import peer_objectives, peer_report, peer_scores
 from bench.peer_cells import Store, run_cells, versions
 from bench.peer_models import METHODS
-
-from bench import peer_objectives, peer_report, peer_scores
 
 
 def parsed(words: list[str]) -> argparse.Namespace:

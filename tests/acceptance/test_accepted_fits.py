@@ -7,7 +7,6 @@ bench.acceptance`).
 
 import numpy as np
 import pytest
-
 from bench import acceptance
 
 SEEDS = 20

@@ -6,7 +6,6 @@ import math
 from dataclasses import replace
 
 import pytest
-
 from bench import dynamics
 
 ARRIVING = ("perturbed gradient descent", "trust region", "cubic regularization")

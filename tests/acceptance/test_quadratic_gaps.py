@@ -7,8 +7,8 @@ The cells of the table in docs/figures.md (`python -m bench.quadratic`): the pro
 
 import numpy as np
 import pytest
-
 from bench import quadratic, quadratic_peers
+
 from globalmin.optimize.run import Status
 
 BOTH = (["small", "large"], ["random", "planted"])

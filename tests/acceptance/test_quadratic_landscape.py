@@ -5,8 +5,8 @@ GKZ-T2.6a, GKZ-T2.6b).
 
 import numpy as np
 import pytest
-
 from bench import quadratic_landscape as campaign
+
 from globalmin.landscape.classify import classify_point
 from globalmin.quadratic.barrier import barrier, exact_barrier_point, tight_point
 from globalmin.quadratic.risk import population_risk

@@ -6,9 +6,9 @@ Every test states its confidence; the seeds are fixed, so a run gives the same a
 
 import numpy as np
 import pytest
+from bench import deep_width
 from scipy import stats
 
-from bench import deep_width
 from globalmin.activations import get_activation
 from globalmin.data.pixels import geometry_of
 from globalmin.deep.gram import deep_features, deep_gram, deep_ntk

@@ -13,11 +13,10 @@ import pytest
 pytest.importorskip("torch")
 
 import torch
+from bench import peer_cells, peer_report, peer_scores, regularized_peers
 from bench.peer_cells import Cell, Store, run_cells, within
 from bench.peer_models import METHODS, OURS, build
 from sklearn.metrics import d2_tweedie_score, log_loss, r2_score
-
-from bench import peer_cells, peer_report, peer_scores, regularized_peers
 
 
 def test_measurements_go_on_where_they_were(tmp_path, capsys):
@@ -201,6 +200,10 @@ def test_the_report_says_who_wins_by_how_much_and_who_failed(tmp_path, capsys):
     assert "no difference at 5 %" in peer_report.score_tables(near)  # 0.045 / 0.0043 is not
     tied = {name: {**c, "score": 0.5} for name, c in score_cells().items() if "score" in c}
     assert peer_report.score_tables(tied).count("**0.500 ± 0.000**") == 2
+    lucky = {"parts": ["t", "boosting", "00"], "score": 1.0, "log_loss": 0.0, "seconds": 1.0}
+    text = peer_report.score_tables({**score_cells(), "lucky": lucky})
+    assert "| boosting | 1.000 |" in text  # one fold of two is printed, and neither bold nor "best"
+    assert "Best of ours (additive) minus best peer (MLP)" in text
     first = {name: c for name, c in score_cells().items() if c["parts"][2] == "00"}
     assert "minus best peer (MLP): +0.4000 on one fold." in peer_report.score_tables(first)
     assert "| MLP | 0.500 | 0.500 | 2.00 | 1 |" in peer_report.score_tables(first)

@@ -13,10 +13,10 @@ import pytest
 pytest.importorskip("torch")
 
 import torch
+from bench import peer_objectives, peer_scores, regularized_peers
 from bench.peer_cells import Store
 from scipy.optimize import minimize_scalar
 
-from bench import peer_objectives, peer_scores, regularized_peers
 from globalmin.regularized.network import RegularizedNetwork
 from globalmin.regularized.objective import Penalty, RegularizedProblem, objective
 
