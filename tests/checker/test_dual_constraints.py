@@ -5,6 +5,7 @@ cones against the exact maximum, and the limits of the search.
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -230,11 +231,37 @@ def test_floats_out_of_range_only_cost_the_proposal():
     assert cones_hold([[1, 0], [-1, 0]], [-(10**400), -1], F(1), checks) is True
     gram = [[1.0, 1.0], [1.0, 1.0]]
     assert shortest_vector._solved(gram, [1.0, 1.0], [0, 1]) == [1.0, 0.0]
-    assert shortest_vector.lifted([[1.0, 0.0], [-1.0, 0.0]], [0.5, 0.0], [0.5, -0.5]) == [0.5, 0.0]
+    flat = [[1.0, 0.0], [-1.0, 0.0]]
+    assert shortest_vector.lifted(flat, [0.5, 0.0], [0.5, -0.5], [1.0, 1.0]) == [0.5, 0.0]
     assert cone_proposals._turned([[0.0, 0.0]], [0.5], [1.0, 0.0]) == [0.5]
     block = first_block([[1, 0]], [1], F(1), checks)
     assert block.toward([0.0, 0.0], checks) is None
     assert block.toward([float("nan"), 0.0], checks) is None
+
+
+def test_sums_that_cancel_leave_room_for_their_rounding():
+    """The vector q is above G at every ray also where G is the small rest of large sums, whose
+    rounding is far above that of G; a thin cone, as at the end of a long search.
+    """
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        center = rng.standard_normal(3)
+        units = [center + 1e-12 * rng.standard_normal(3) for _ in range(3)]
+        units = [(unit / np.linalg.norm(unit)).tolist() for unit in units]
+        up, down = (1e5 * rng.standard_normal(3) for _ in range(2))
+        down += (0.9 - (up - down) @ center / np.linalg.norm(center)) * -np.array(units[0])
+        rays = [
+            SimpleNamespace(
+                unit=p, pulls=([*up], [*down]), heights=(float(up @ p), float(down @ p))
+            )
+            for p in units
+        ]
+        corner = cone_proposals.Corner(rays, 1)
+        q = corner.shortest(corner.along([*down]))[1]
+        for p in units:
+            exact = sum((F(a) - F(b)) * F(x) for a, b, x in zip(up, down, p, strict=True))
+            assert sum(F(a) * F(x) for a, x in zip(q, p, strict=True)) >= exact
+        assert np.linalg.norm(q) <= 0.9 + 1e-6
 
 
 @pytest.mark.parametrize("seed", range(12))

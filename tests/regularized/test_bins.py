@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import globalmin as gm
-from globalmin.regularized.preparation import binned
+from globalmin.regularized.binning import binned
 
 
 @pytest.mark.parametrize("seed", range(5))

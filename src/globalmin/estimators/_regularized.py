@@ -36,8 +36,8 @@ from globalmin.regularized.preparation import (
 from globalmin.regularized.squares_training import SquaresRun
 from globalmin.regularized.train import (
     RegularizedRun,
-    decay_path,
     largest_decay,
+    rough_path,
     train_regularized,
 )
 from globalmin.shallow.storage import save_networks
@@ -158,7 +158,7 @@ class RegularizedEstimator(ProvedEstimator):
     def _decay_path(
         self, problem: RegularizedProblem, decays: Sequence[float], *, gap: float
     ) -> Iterator[Run]:
-        return decay_path(problem, decays, gap=gap)
+        return rough_path(problem, decays, gap=gap)
 
     def _proof_of(self, run: Run) -> Proof:
         if not self.certify:

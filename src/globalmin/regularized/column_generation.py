@@ -159,13 +159,41 @@ def _trained(
     problem: RegularizedProblem, oracle: Oracle, gap: float, max_iter: int, pool: Pool
 ) -> Training:
     loop = _Loop(problem, oracle, pool, gap)
+    return loop.result(rounds(loop, gap, max_iter, _PATIENCE))
+
+
+class Rounds(Protocol):
+    """What column generation repeats: `round` bounds (infinite if it only estimates), `grow` adds
+    neurons, and `gap` is the bound or the estimate.
+    """
+
+    gap: float
+
+    def round(self) -> float:
+        """Solve and bound; the relative gap, infinite if nothing is proved by it."""
+        ...
+
+    def grow(self) -> None:
+        """Add what the network lacks."""
+        ...
+
+
+def rounds(loop: Rounds, gap: float, max_iter: int, patience: int) -> int:
+    """Rounds until the gap is at most the given one, or so many in a row without progress of a
+    tenth; their number.
+
+    An estimate of a quick search is too small as a rule: what progress is measured by is set back
+    to the proved gap whenever there is one.
+    """
     n_iter, last, least = 1, 1, math.inf  # rounds, the last with progress, and the gap there
-    while loop.round() > gap and n_iter < max_iter and n_iter < last + _PATIENCE:
+    while (bound := loop.round()) > gap and n_iter < max_iter and n_iter < last + patience:
         loop.grow()
         if loop.gap < 0.9 * least:
             last, least = n_iter, loop.gap
+        elif math.isfinite(bound):
+            least = max(least, bound)
         n_iter += 1
-    return loop.result(n_iter)
+    return n_iter
 
 
 def _start(problem: RegularizedProblem) -> Pool:

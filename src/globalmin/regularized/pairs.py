@@ -7,68 +7,27 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-from numba import njit
 
 from globalmin._types import Array, Indices
 from globalmin.regularized.columns import Candidates, ColumnOracle
+from globalmin.regularized.pair_ascents import Cells, ascend, cells_of, tops
 from globalmin.regularized.pair_cones import CLOSED, EXCEEDED, search_sphere
 
-# directions that every quick search starts from: the axes and the corners of the cube
-_STARTS = np.array(
-    [(a, b, c) for a in (-1, 0, 1) for b in (-1, 0, 1) for c in (-1, 0, 1) if a or b or c],
-    dtype=np.float64,
-)
-_STEPS = 40  # of one ascent
-_FINEST = 1e-6  # least step of an ascent, as a share of the way
-_CLIMBERS = 6  # starts of one group that are improved, besides the directions known
-_TOLERANCE = 2.0**-20  # of H: what the search over cones leaves open, and the checker has as room
+# of H: what the search over cones leaves open, and the checker has as room; at most and at least
+TOLERANCES = 2.0**-14, 2.0**-26
+_OPEN = 0.125  # of the gap asked for: what that tolerance may cost
+_TOPS = 12  # of one group from which ascents are tried, besides the directions known
+_KNOWN = 4  # directions of one group that are remembered
 _CONES = 400_000  # of one group
-_DISTINCT = 1 - 1e-9  # cosine from which on two directions are one
+_DISTINCT = 1 - 1e-6  # cosine from which on two directions are one
 
 
-@njit(cache=True, error_model="numpy")
-def _value(Z: Any, u: Any, w: Any, s: Any) -> float:
-    """The sum at w, and in s the sum of the active rows."""
-    s[:] = 0.0
-    for i in range(Z.shape[0]):
-        if Z[i, 0] * w[0] + Z[i, 1] * w[1] + Z[i, 2] * w[2] > 0:
-            for k in range(3):
-                s[k] += u[i] * Z[i, k]
-    return s[0] * w[0] + s[1] * w[1] + s[2] * w[2]
-
-
-@njit(cache=True, error_model="numpy")
-def _ascend(Z: Any, u: Any, W: Any, values: Any) -> None:
-    """From every row of W uphill in |sum|, in place: towards the sum of the active rows, halving
-    the way while that does not help.
-    """
-    s, tried, trial = np.empty(3), np.empty(3), np.empty(3)
-    for a in range(W.shape[0]):
-        w = W[a]
-        w /= math.sqrt((w * w).sum())
-        best = _value(Z, u, w, s)
-        sign = 1.0 if best >= 0 else -1.0
-        share = 1.0
-        for _ in range(_STEPS):
-            size = math.sqrt((s * s).sum())
-            if size == 0.0 or share < _FINEST:
-                break
-            trial[:] = (1.0 - share) * w + share * sign * s / size
-            norm = math.sqrt((trial * trial).sum())
-            if norm < 1e-9:
-                break
-            trial /= norm
-            found = _value(Z, u, trial, tried)
-            if sign * found > sign * best * (1.0 + 1e-15):
-                best, share = found, min(1.0, 2.0 * share)
-                w[:] = trial
-                s[:] = tried
-            else:
-                share *= 0.5
-        values[a] = best
+def tolerance_for(gap: float) -> float:
+    """What a search may leave open, as a share of H, if such a relative gap is asked for."""
+    most, least = TOLERANCES
+    return min(max(_OPEN * gap, least), most)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +41,8 @@ class PairOracle:
     groups : the groups, of one or two columns.
     columns : the oracle of the single columns.
     rows : for every group its distinct rows with the bias feature, and where each row went.
+    cells : for every group these rows, neighbors together.
+    tolerance : what a search leaves open, as a share of the largest value.
     known : for every group the directions found last.
     """
 
@@ -90,10 +51,19 @@ class PairOracle:
     groups: list[tuple[int, ...]]
     columns: ColumnOracle
     rows: list[tuple[Array, Indices]]
+    cells: list[Cells]
+    tolerance: float
     known: dict[int, Array] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, X: Array, groups: list[tuple[int, ...]], *, tau: float = 1.0) -> PairOracle:
+    def of(
+        cls,
+        X: Array,
+        groups: list[tuple[int, ...]],
+        *,
+        tau: float = 1.0,
+        tolerance: float = 2.0**-20,
+    ) -> PairOracle:
         """Sort the columns and find equal rows."""
         rows = []
         for group in groups:
@@ -102,7 +72,13 @@ class PairOracle:
             distinct, place = np.unique(Z, axis=0, return_inverse=True)
             rows.append((np.ascontiguousarray(distinct), place.ravel()))
         columns = ColumnOracle.of(X, tau=tau)
-        return cls(X, tau, groups, columns, rows)
+        cells = [cells_of(Z) for Z, _ in rows]
+        return cls(X, tau, groups, columns, rows, cells, tolerance)
+
+    @property
+    def finest(self) -> float:
+        """The last step of an ascent: its square is what a value may lack, nearly."""
+        return 0.1 * math.sqrt(self.tolerance)
 
     def search(self, u: Array, threshold: float) -> tuple[Array, Candidates]:
         """The largest values found by ascents, which may be too small, and up to two neurons for
@@ -110,35 +86,32 @@ class PairOracle:
         """
         heights, single = self.columns.search(u, 0.5 * min(threshold, 1e300))
         found: list[tuple[float, Array, int]] = []
-        tops = np.zeros(len(self.groups))
+        highest = np.zeros(len(self.groups))
         for g, group in enumerate(self.groups):
-            W = np.vstack([_STARTS, *self._first(g, group, single)])
-            if len(group) == 1:
-                W[:, 1] = 0.0
-                W[:, 2] += ~W.any(axis=1)
             Z, place = self.rows[g]
             sums = _sums(u, place, len(Z))
-            W = _climbers(Z, sums, W)
+            parts = [] if len(group) == 1 else [tops(Z, sums, self.cells[g], _TOPS)]
+            W = np.vstack([*parts, *self._first(g, group, single), np.eye(3)[2:]])
             values = np.empty(len(W))
-            _ascend(Z, sums, W, values)
-            tops[g] = max(np.abs(values).max(), max(heights[j] for j in group))
+            ascend(Z, sums, W, values, self.finest)
+            highest[g] = max(np.abs(values).max(), max(heights[j] for j in group))
             best = _distinct(W, values, threshold)
-            self.known[g] = W[np.argsort(-np.abs(values))[:4]]
+            self.known[g] = W[_distinct(W, values, 0.0, _KNOWN)]
             found += [(values[k], W[k], g) for k in best]
-        return tops, _candidates(found)
+        return highest, _candidates(found)
 
     def exact_search(self, u: Array, threshold: float) -> tuple[Array, Candidates]:
         """A bound of H for every group, in floats, nearly the largest value found (or the
         threshold, if that is larger), and what was found above the threshold; infinite if the
         search over cones does not end.
         """
-        tops, quick = self.search(u, threshold)
-        best, found = float(tops.max()), _listed(quick)
-        level = best * (1.0 + _TOLERANCE)
+        heights, quick = self.search(u, threshold)
+        best, found = float(heights.max()), _listed(quick)
+        level = best * (1.0 + self.tolerance)
         if math.isfinite(threshold):
             level = max(level, threshold)
         if level == 0.0:
-            return tops, quick
+            return heights, quick
         for g, group in enumerate(self.groups):
             while len(group) > 1:
                 state, w = self._search_cones(g, u / level)
@@ -146,10 +119,10 @@ class PairOracle:
                     level = level if state == CLOSED else math.inf
                     break
                 value, w = self._ascended(g, u, w)
-                level = max(level, abs(value) * (1.0 + _TOLERANCE))
+                level = max(level, abs(value) * (1.0 + self.tolerance))
                 if abs(value) > threshold:
                     found.append((value, w, g))
-        return np.full(len(tops), level), _candidates(found)
+        return np.full(len(heights), level), _candidates(found)
 
     def _search_cones(self, g: int, u: Array) -> tuple[int, Array]:
         """Whether every cone is closed for one group, and a direction where the bound 1 fails."""
@@ -162,7 +135,7 @@ class PairOracle:
         """Uphill from a direction, which is known from now on."""
         Z, place = self.rows[g]
         W, values = w[None, :].copy(), np.empty(1)
-        _ascend(Z, _sums(u, place, len(Z)), W, values)
+        ascend(Z, _sums(u, place, len(Z)), W, values, self.finest)
         self.known[g] = np.vstack([self.known[g], W])
         return float(values[0]), W[0]
 
@@ -186,16 +159,24 @@ class PairOracle:
         return np.maximum(inputs, 0.0, out=inputs)
 
 
+@dataclass(frozen=True, eq=False)
+class QuickPairs:
+    """The quick search alone, where nothing has to be proved."""
+
+    oracle: PairOracle
+
+    def search(self, u: Array, threshold: float) -> tuple[Array, Candidates]:
+        """As that of the oracle: heights may be too small."""
+        return self.oracle.search(u, threshold)
+
+    def features(self, group: Indices, weights: Array) -> Array:
+        """The hidden outputs of neurons at all rows, one row each."""
+        return self.oracle.features(group, weights)
+
+
 def _sums(u: Array, place: Indices, count: int) -> Array:
     """The sum of u over equal rows."""
     return np.asarray(np.bincount(place, u, count), dtype=np.float64)
-
-
-def _climbers(Z: Array, u: Array, W: Array) -> Array:
-    """The starts from which ascents are tried: the best, and all that were known before."""
-    fixed, known = W[: len(_STARTS)], W[len(_STARTS) :]
-    values = np.abs(np.maximum(fixed @ Z.T, 0.0) @ u) / np.linalg.norm(fixed, axis=1)
-    return np.vstack([fixed[np.argsort(-values)[:_CLIMBERS]], known])
 
 
 def _listed(found: Candidates) -> list[tuple[float, Array, int]]:

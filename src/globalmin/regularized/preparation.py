@@ -16,13 +16,13 @@ from globalmin._types import Array, Indices
 from globalmin.data.preprocessing import Preprocessing
 from globalmin.data.sparse import divided_columns, is_sparse, largest_entries
 from globalmin.losses import Loss
+from globalmin.regularized.binning import binned
 from globalmin.regularized.objective import Groups, HiddenBias, Penalty, RegularizedProblem
 from globalmin.regularized.train import decay_path, largest_decay
 
 _PATH_GAP = 1e-4  # relative, on the paths: far below the noise of held-out losses
 _WORSE = 4  # decays in a row without a better held-out loss end the search
 _BITS = 12  # of a weight decay: a short number in the statement of a certificate
-_BIN_BITS = 20  # of the place of a bin: short numbers are checked faster
 
 
 @dataclass(frozen=True)
@@ -78,28 +78,6 @@ class Settings:
 def stored_rows(X: Any, steps: Preprocessing) -> Any:
     """The rows after preprocessing; sparse ones, which are not shifted, stay sparse."""
     return divided_columns(X, steps.x_scale) if is_sparse(X) else steps.transform(X)
-
-
-def binned(X: Array, bins: int, weight: Array | None = None) -> Array:
-    """Every column with at most `bins` different values: quantile bins of equal weight, each at the
-    mean of its rows, a number of few bits. Columns that have no more values stay as they are.
-    """
-    used = np.ones(len(X)) if weight is None else weight
-    columns = [_binned_column(x, bins, used) for x in X.T]
-    return np.ascontiguousarray(np.array(columns).T)
-
-
-def _binned_column(x: Array, bins: int, weight: Array) -> Array:
-    values, place = np.unique(x, return_inverse=True)
-    if values.size <= bins:
-        return x
-    shares = np.bincount(place, weight, values.size)
-    before = np.cumsum(shares) - 0.5 * shares  # of each value the weight up to its middle
-    bin_of = np.minimum((bins * before / shares.sum()).astype(np.int64), bins - 1)[place]
-    total = np.bincount(bin_of, weight, bins)
-    mean = np.bincount(bin_of, weight * x, bins) / np.where(total > 0, total, 1.0)
-    exponent = _BIN_BITS - int(np.frexp(np.abs(values).max())[1])
-    return np.ldexp(np.rint(np.ldexp(mean, exponent)), -exponent)[bin_of]
 
 
 def weighted_statistics(X: Array, weight: Array) -> tuple[Array, Array]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from globalmin._types import Array, Indices, Mask
 from globalmin.losses.several import SeveralOutputs
-from globalmin.regularized.column_generation import Oracle, Pool, Training
+from globalmin.regularized.column_generation import Oracle, Pool, Training, rounds
 from globalmin.regularized.columns import Candidates
 from globalmin.regularized.dual import centered, saturated, scaled
 from globalmin.regularized.objective import RegularizedProblem
@@ -49,13 +49,7 @@ def train_shared(
 ) -> Training:
     """Column generation until the relative gap is at most `gap`, in floats."""
     loop = _Loop(problem, oracle, _start(problem) if start is None else start)
-    n_iter, last, least = 1, 1, math.inf
-    while loop.round() > gap and n_iter < max_iter and n_iter < last + _PATIENCE:
-        loop.grow()
-        if loop.gap < 0.9 * least:
-            last, least = n_iter, loop.gap
-        n_iter += 1
-    return loop.result(n_iter)
+    return loop.result(rounds(loop, gap, max_iter, _PATIENCE))
 
 
 def _start(problem: RegularizedProblem) -> SharedPool:

@@ -13,18 +13,24 @@ import numpy as np
 
 from globalmin._types import Array
 from globalmin.errors import DataError
+from globalmin.regularized.binning import binned
 from globalmin.regularized.column_generation import Oracle, Training, network_of, train_columns
 from globalmin.regularized.columns import ColumnOracle
 from globalmin.regularized.dual import centered
 from globalmin.regularized.network import RegularizedNetwork
 from globalmin.regularized.objective import Penalty, RegularizedProblem, require_relu
-from globalmin.regularized.pairs import PairOracle
+from globalmin.regularized.pairs import PairOracle, QuickPairs, tolerance_for
 from globalmin.regularized.shared_columns import SharedColumnOracle
 from globalmin.regularized.shared_training import shared_network, train_shared
 
 if TYPE_CHECKING:
     from globalmin.losses import Loss
     from globalmin.regularized.column_generation import Pool
+
+# of the objective, and of each column, where pairs of columns are trained to choose a decay or to
+# start from: the noise of held-out losses is far above what these cost
+_ROUGH_GAP = 1e-3
+_ROUGH_BINS = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +71,10 @@ class RegularizedRun:
         return self.training.n_iter
 
 
-def oracle_for(problem: RegularizedProblem) -> Oracle:
-    """The oracle for the class of networks of a problem; DataError for a class without one."""
+def oracle_for(problem: RegularizedProblem, gap: float = 1e-6) -> Oracle:
+    """The oracle for the class of networks of a problem, exact enough for this relative gap;
+    DataError for a class without one.
+    """
     require_relu(problem)
     if problem.penalty.linear != "none":
         raise DataError(
@@ -84,7 +92,7 @@ def oracle_for(problem: RegularizedProblem) -> Oracle:
             "one"
         )
     if most == 2:
-        return PairOracle.of(problem.X, groups, tau=penalty.tau)
+        return PairOracle.of(problem.X, groups, tau=penalty.tau, tolerance=tolerance_for(gap))
     columns = [group[0] for group in groups]
     X = problem.X if columns == [*range(problem.X.shape[1])] else problem.X[:, columns]
     if problem.outputs > 1:
@@ -124,7 +132,9 @@ def train_regularized(
     >>> round(run.training.objective, 6)  # 2t - t^2 at t = b/sqrt 2
     0.582107
     """
-    used = oracle_for(problem) if oracle is None else oracle
+    used = oracle_for(problem, gap) if oracle is None else oracle
+    if start is None and isinstance(used, PairOracle):
+        start = _coarse_pool(problem, max_iter)
     train = train_shared if problem.outputs > 1 else train_columns
     return RegularizedRun(problem, train(problem, used, gap=gap, max_iter=max_iter, start=start))
 
@@ -173,7 +183,7 @@ def decay_path(
     oracle: Oracle | None = None,
 ) -> Iterator[RegularizedRun]:
     """The networks at decreasing weight decays, each started from the one before."""
-    used = oracle_for(problem) if oracle is None else oracle
+    used = oracle_for(problem, gap) if oracle is None else oracle
     start: Pool | None = None
     for decay in decays:
         penalty: Penalty = replace(problem.penalty, weight_decay=float(decay))
@@ -182,3 +192,38 @@ def decay_path(
         )
         start = run.training.pool
         yield run
+
+
+def rough_path(
+    problem: RegularizedProblem, decays: Sequence[float], *, gap: float = 1e-4
+) -> Iterator[RegularizedRun]:
+    """The same for the choice of a decay, where nothing is proved: pairs of columns are searched by
+    ascents alone, to a gap of 1e-3 at best, and many rows are binned.
+    """
+    if max(map(len, problem.group_list())) == 1:
+        yield from decay_path(problem, decays, gap=gap)
+        return
+    rough, gap = _coarse(problem), max(gap, _ROUGH_GAP)
+    yield from decay_path(rough, decays, gap=gap, oracle=_quick(rough, gap))
+
+
+def _coarse(problem: RegularizedProblem) -> RegularizedProblem:
+    """The problem with binned columns, if that makes the pairs fewer."""
+    if len(problem.y) <= 2 * _ROUGH_BINS**2:
+        return problem
+    return replace(problem, X=binned(problem.X, _ROUGH_BINS, problem.sample_weight))
+
+
+def _coarse_pool(problem: RegularizedProblem, max_iter: int) -> Pool | None:
+    """The neurons for binned columns, from which training on many rows starts."""
+    rough = _coarse(problem)
+    if rough is problem:
+        return None
+    used = _quick(rough, _ROUGH_GAP)
+    return train_columns(rough, used, gap=_ROUGH_GAP, max_iter=max_iter).pool
+
+
+def _quick(problem: RegularizedProblem, gap: float) -> Oracle:
+    """The oracle without the search that takes longer, where it has one."""
+    used = oracle_for(problem, gap)
+    return QuickPairs(used) if isinstance(used, PairOracle) else used

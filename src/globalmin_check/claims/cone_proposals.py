@@ -85,7 +85,9 @@ class Corner(Generic[Seen]):
         rising = 1 - self.falling
         G = [ray.heights[rising] - t for ray, t in zip(self.rays, tangent, strict=True)]
         weights = nonnegative_weights(self.gram, G)
-        return weights, lifted(self.units, weights, G)
+        pairs = zip(self.rays, tangent, strict=True)
+        sizes = [1.0 + abs(ray.heights[rising]) + abs(t) for ray, t in pairs]
+        return weights, lifted(self.units, weights, G, sizes)
 
 
 def proposals(

@@ -20,13 +20,18 @@ def total(vectors: list[list[float]]) -> list[float]:
     return list(map(sum, zip(*vectors, strict=True)))
 
 
-def lifted(units: list[list[float]], weights: list[float], heights: list[float]) -> list[float]:
-    """The vector of these weights, made a little longer so that no ray lacks anything."""
+def lifted(
+    units: list[list[float]], weights: list[float], heights: list[float], sizes: list[float]
+) -> list[float]:
+    """The vector of these weights, made a little longer so that no ray lacks anything; `sizes` are
+    those of the numbers whose rounding the heights have.
+    """
     q = [dot(weights, entries) for entries in zip(*units, strict=True)]
     center = total(units)
     lift = min(dot(p, center) for p in units)
-    lack = max(height - dot(p, q) for height, p in zip(heights, units, strict=True))
-    step = (max(lack, 0.0) + 10 * TINY) / lift if lift > 0 else 0.0
+    parts = zip(units, heights, sizes, strict=True)
+    lack = max(height + 10 * TINY * size - dot(p, q) for p, height, size in parts)
+    step = max(lack, 0.0) / lift if lift > 0 else 0.0
     return [a + step * b for a, b in zip(q, center, strict=True)]
 
 
