@@ -61,6 +61,7 @@ SAID = {
         "('softplus',) True",
         "weights are rounded",
     ),
+    "tables.md": ("onnxruntime agrees: True",),
     "deep.md": ("ACCEPTED", "global minimum", "DeepNetwork 10"),
     "sjl.md": (
         "SJL-T2.1 its hypotheses hold here",

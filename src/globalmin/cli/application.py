@@ -17,6 +17,7 @@ from globalmin.cli import (
     doctor,
     examine,
     explore,
+    export,
     fit,
     gap,
     inspect,
@@ -85,6 +86,7 @@ def _interruptible(command: Callable[..., int]) -> Callable[..., int]:
 for _command in (
     fit.fit,
     predict.predict,
+    export.export,
     certify.certify,
     classify.classify,
     gap.gap,

@@ -17,6 +17,7 @@ from globalmin.data.preprocessing import Preprocessing
 from globalmin.data.raw_table import RawTable, raw_table_of
 from globalmin.data.recipe import Recipe
 from globalmin.errors import DataError
+from globalmin.patches.storage import is_patch_network, load_patch_network
 from globalmin.shallow.storage import load_networks
 
 PROBABILITIES = ("logistic", "softmax")
@@ -175,6 +176,9 @@ def load(path: str | Path) -> SavedModel:
     """
     file = Path(path)
     file = file / "model.safetensors" if file.is_dir() else file
+    if is_patch_network(file):
+        found = load_patch_network(file)
+        return SavedModel((found.network,), None, None, "squared", (), found.metadata)
     stored = load_networks(file)
     extra = stored.metadata
     try:

@@ -19,5 +19,6 @@ from globalmin.interop.network import InputScaling as InputScaling
 from globalmin.interop.network import Layer as Layer
 from globalmin.interop.network import TrainedFor as TrainedFor
 from globalmin.interop.onnx_graphs import from_onnx as from_onnx
+from globalmin.interop.onnx_models import onnx_inputs as onnx_inputs
 from globalmin.interop.sklearn_models import from_sklearn as from_sklearn
 from globalmin.interop.torch_modules import from_torch as from_torch

@@ -6,7 +6,6 @@ Weights stay float64, so that predictions agree to rounding.
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,18 +13,17 @@ import numpy as np
 from globalmin._types import Array
 from globalmin.activations import get_activation
 from globalmin.errors import DataError
-from globalmin.files import save_atomically
 from globalmin.interop.families import imported
 from globalmin.interop.findings import Findings
 from globalmin.interop.network import ImportedNetwork, InputScaling
+from globalmin.interop.onnx_models import WholeModel, whole_graph, whole_model
+from globalmin.interop.onnx_nodes import Nodes
 from globalmin.interop.packages import package
 
 if TYPE_CHECKING:
     from globalmin.data.preprocessing import Preprocessing
 
-OPSET = 17  # of ONNX: every runtime of the last years reads it
 _TORCH = {"relu": "ReLU", "tanh": "Tanh", "sigmoid": "Sigmoid", "swish": "SiLU", "gelu": "GELU"}
-_ONNX = {"relu": "Relu", "tanh": "Tanh", "sigmoid": "Sigmoid", "abs": "Abs", "erf": "Erf"}
 _SKLEARN = {"linear": "identity", "sigmoid": "logistic", "tanh": "tanh", "relu": "relu"}
 
 
@@ -172,16 +170,21 @@ def to_onnx(
     preprocessing: Preprocessing | None = None,
     single: bool = False,
 ) -> Any:
-    """An ONNX model with the input "X" and the output "y", and a file of it.
+    """An ONNX model, and a file of it: of a network, or of a whole model with everything that is
+    done to raw rows before and to outputs after.
 
     Parameters
     ----------
     model : Any
-        As in `to_torch`.
+        A network as in `to_torch`, also with a linear part, of squares, of several outputs,
+        residual, convolutional or on patches: input "X", output "y". Or the `SavedModel` of
+        `globalmin.load`, or a fitted estimator: input "X", or one for each raw column where
+        categories, gaps or dates were made numbers of (see `onnx_inputs`); output "y", or for
+        classifiers "label", "scores" and, where the loss has them, "probabilities".
     path : str | os.PathLike[str] | None
         Where the file is to be; it appears whole or not at all.
     preprocessing : Preprocessing | None
-        As in `to_torch`.
+        As in `to_torch`; a whole model has its own.
     single : bool
         Weights and arithmetic in float32, for devices without float64: then outputs agree to 1e-6
         or so, not to 1e-12.
@@ -190,95 +193,35 @@ def to_onnx(
     -------
     onnx.ModelProto
         Checked by onnx's own checker.
+
+    Raises
+    ------
+    UnsupportedModel
+        For activations that ONNX has no form for.
     """
-    onnx = package("onnx")
-    TensorProto, helper = onnx.TensorProto, onnx.helper
-    network = imported(model, preprocessing)
-    kind = np.float32 if single else np.float64
-    number = TensorProto.FLOAT if single else TensorProto.DOUBLE
-    builder = _Graph(kind)
-    for name, numbers in network.scaling.steps if network.scaling else ():
+    package("onnx")
+    whole = whole_model(model)
+    if whole is not None and preprocessing is not None:
+        raise DataError("preprocessing: a whole model has its own; give none")
+    if whole is not None:
+        return whole_graph(whole, path, single=single)
+    if not isinstance(model, ImportedNetwork):
+        steps = None if preprocessing is None else (preprocessing,)
+        return whole_graph(WholeModel((model,), steps, None, "squared", ()), path, single=single)
+    nodes, findings = Nodes(single=single), Findings(model.origin)
+    rows = nodes.input("X", model.n_features)
+    for name, numbers in model.scaling.steps if model.scaling else ():
         operation = {"subtract": "Sub", "add": "Add", "multiply": "Mul", "divide": "Div"}[name]
-        builder.node(operation, builder.constant(numbers))
-    for layer in network.layers:
-        builder.node("MatMul", builder.constant(layer.W.T))
+        rows = nodes.node(operation, rows, nodes.constant(numbers))
+    for number, layer in enumerate(model.layers, 1):
+        rows = nodes.node("MatMul", rows, nodes.constant(layer.W.T))
         if layer.b is not None:
-            builder.node("Add", builder.constant(layer.b))
-        builder.activation(layer.activation)
-    if network.output in ("softmax", "exp"):
-        builder.node(network.output.capitalize())
-    else:
-        builder.activation("linear" if network.output == "identity" else network.output)
-    graph = helper.make_graph(
-        [*builder.nodes, helper.make_node("Identity", [builder.last], ["y"])],
-        "globalmin",
-        [helper.make_tensor_value_info("X", number, [None, network.n_features])],
-        [helper.make_tensor_value_info("y", number, [None, network.n_outputs])],
-        builder.constants,
-    )
-    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8)
-    onnx.checker.check_model(made)
-    if path is not None:
-        save_atomically(Path(path), made.SerializeToString(deterministic=True))
-    return made
-
-
-class _Graph:
-    """Nodes of a chain while it is written."""
-
-    def __init__(self, kind: Any) -> None:
-        self.kind, self.last = kind, "X"
-        self.nodes: list[Any] = []
-        self.constants: list[Any] = []
-
-    def constant(self, numbers: Any) -> str:
-        from onnx import numpy_helper
-
-        name = f"c{len(self.constants)}"
-        array = np.ascontiguousarray(np.asarray(numbers, dtype=self.kind))
-        self.constants.append(numpy_helper.from_array(array, name))
-        return name
-
-    def node(self, operation: str, *others: str, source: str | None = None, **given: Any) -> str:
-        from onnx import helper
-
-        name = f"t{len(self.nodes)}"
-        inputs = [source or self.last, *others]
-        self.nodes.append(helper.make_node(operation, inputs, [name], **given))
-        self.last = name
-        return name
-
-    def activation(self, spelling: str) -> None:
-        """As nodes that runtimes have for doubles too."""
-        phi = get_activation(spelling)
-        z = self.last
-        if phi.name in _ONNX:
-            steep = phi.parameter not in (None, 1.0)
-            z = self.node("Mul", self.constant(phi.parameter)) if steep else z
-            self.node(_ONNX[phi.name])
-        elif phi.name == "softplus":  # max(z, 0) + log(1 + exp(-b |z|)) / b
-            b = float(phi.parameter or 1.0)
-            self.node("Abs")
-            self.node("Mul", self.constant(-b))
-            self.node("Exp")
-            self.node("Add", self.constant(1.0))
-            self.node("Log")
-            tail = self.node("Div", self.constant(b))
-            self.node("Relu", source=z)
-            self.node("Add", tail)
-        elif phi.name == "leaky_relu":
-            scaled = self.node("Mul", self.constant(phi.parameter))
-            self.node("Max", scaled, source=z)
-        elif phi.name == "quadratic":
-            self.node("Mul", z)
-        elif phi.name == "swish":
-            self.node("Sigmoid")
-            self.node("Mul", z)
-        elif phi.name == "gelu":
-            self.node("Div", self.constant(np.sqrt(2.0)))
-            self.node("Erf")
-            self.node("Add", self.constant(1.0))
-            self.node("Mul", self.constant(0.5))
-            self.node("Mul", z)
-        elif phi.name != "linear":
-            raise DataError(f"activation={spelling!r} has no form in ONNX here; give another")
+            rows = nodes.node("Add", rows, nodes.constant(layer.b))
+        rows = nodes.activation(layer.activation, rows, findings, f"layer {number}")
+    if model.output in ("softmax", "exp"):
+        rows = nodes.node(model.output.capitalize(), rows)
+    elif model.output != "identity":
+        rows = nodes.activation(model.output, rows, findings, "the output")
+    findings.require_none()
+    nodes.output("y", rows, model.n_outputs)
+    return nodes.model(path=path)
