@@ -1,5 +1,5 @@
-"""The independent checker of globalmin certificates: standard library and python-flint only, no
-code shared with the trainer.
+"""The independent checker of globalmin certificates: standard library and python-flint only (numpy
+too for the optional fast route), no code shared with the trainer.
 
 The file formats and the theorems are in `spec/certificate-v1.md` and `spec/claims/`. Acceptance
 means: every statement printed is true over the real numbers for the numbers stored in the file.
@@ -18,7 +18,9 @@ __all__ = ["ClaimResult", "Result", "Verdict", "check_file"]
 __version__ = "0.1.0"
 
 
-def check_file(path: str | PathLike[str], data: str | PathLike[str] | None = None) -> Result:
+def check_file(
+    path: str | PathLike[str], data: str | PathLike[str] | None = None, *, route: str = "auto"
+) -> Result:
     """Check a certificate file and return the verdict with its reasons.
 
     Parameters
@@ -26,6 +28,9 @@ def check_file(path: str | PathLike[str], data: str | PathLike[str] | None = Non
     path : the certificate (`*.gmc`).
     data : the file with X and y, for a certificate that names its data by digest only. If the
         certificate stores its data, the file given here must hold the same numbers.
+    route : "exact" for balls only; "fast" for floats with proved bounds only, which needs numpy;
+        "auto" for the fast route where the exact one takes long and numpy is installed, with balls
+        for what it leaves open.
 
     Raises
     ------
@@ -36,4 +41,5 @@ def check_file(path: str | PathLike[str], data: str | PathLike[str] | None = Non
     from globalmin_check.container import read_regular_file
     from globalmin_check.engine import check_bytes
 
-    return check_bytes(read_regular_file(path), None if data is None else read_regular_file(data))
+    blob = read_regular_file(path)
+    return check_bytes(blob, None if data is None else read_regular_file(data), route)

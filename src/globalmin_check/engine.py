@@ -1,9 +1,10 @@
-"""From bytes to a result: form first, for the whole file, then every claim at rising precision
-within one budget.
+"""From bytes to a result: form first, for the whole file, then every claim, by the fast route where
+that is asked for and possible, else at rising precision within one budget.
 """
 
 from __future__ import annotations
 
+import hashlib
 from itertools import pairwise
 
 from flint import arb
@@ -13,6 +14,7 @@ from globalmin_check.balls import precision
 from globalmin_check.certificate import Claim, read_certificate
 from globalmin_check.checks import Budget, Checks, ExactChecks
 from globalmin_check.claims.kind import Numbers
+from globalmin_check.fast.choice import Choice
 from globalmin_check.problem import Problem
 from globalmin_check.verdict import (
     BIAS_NOTE,
@@ -27,7 +29,7 @@ from globalmin_check.verdict import (
 )
 
 
-def check_bytes(blob: bytes, data: bytes | None = None) -> Result:
+def check_bytes(blob: bytes, data: bytes | None = None, route: str = "auto") -> Result:
     """The verdict on the bytes of a certificate file, and of its data file if the data are not
     stored in it.
     """
@@ -41,9 +43,12 @@ def check_bytes(blob: bytes, data: bytes | None = None) -> Result:
         return Result(Verdict.UNDECIDED, str(error))
     budget = Budget()
     shared: dict[tuple, arb] = {}
-    return _combined(
-        problem, claims, tuple(_check_claim(problem, claim, budget, shared) for claim in claims)
+    choice = Choice(route, hashlib.sha256(blob + (data or b"")).digest(), problem, budget)
+    results = tuple(
+        choice.check(claim, lambda claim: _check_claim(problem, claim, budget, shared))
+        for claim in claims
     )
+    return _combined(problem, claims, results, choice.words(results))
 
 
 class _Proof:
@@ -85,25 +90,16 @@ class _Proof:
 def _check_claim(
     problem: Problem, claim: Claim, budget: Budget, shared: dict[tuple, arb]
 ) -> ClaimResult:
-    kind, content, proof = claim.kind, claim.content, _Proof(problem, claim, budget, shared)
+    proof = _Proof(problem, claim, budget, shared)
     try:
         numbers = proof.run()
     except (Rejected, Undecided) as error:
         verdict = Verdict.REJECTED if isinstance(error, Rejected) else Verdict.UNDECIDED
         return ClaimResult(
-            kind.name, verdict, str(error), checks=(*proof.exact.lines, *proof.checks.lines)
+            claim.kind.name, verdict, str(error), checks=(*proof.exact.lines, *proof.checks.lines)
         )
-    return ClaimResult(
-        kind.name,
-        Verdict.ACCEPTED,
-        "every check holds",
-        f"{kind.statement(content, problem)} ({problem.about}.)",
-        numbers,
-        (*proof.exact.lines, *proof.checks.lines),
-        kind.notes,
-        kind.vacuous(content, problem, numbers),
-        proof.checks.bits,
-    )
+    lines = (*proof.exact.lines, *proof.checks.lines)
+    return claim.kind.accepted(claim.content, problem, numbers, lines, bits=proof.checks.bits)
 
 
 def _require_consistency(claims: tuple[Claim, ...], results: tuple[ClaimResult, ...]) -> None:
@@ -123,7 +119,7 @@ def _require_consistency(claims: tuple[Claim, ...], results: tuple[ClaimResult, 
 
 
 def _combined(
-    problem: Problem, claims: tuple[Claim, ...], results: tuple[ClaimResult, ...]
+    problem: Problem, claims: tuple[Claim, ...], results: tuple[ClaimResult, ...], route: str
 ) -> Result:
     notes = (
         *NOTES,
@@ -135,11 +131,10 @@ def _combined(
     for verdict in (Verdict.REJECTED, Verdict.UNDECIDED):
         for index, result in enumerate(results):
             if result.verdict is verdict:
-                return Result(
-                    verdict, f"claim {index} ({result.kind}): {result.reason}", results, notes
-                )
+                reason = f"claim {index} ({result.kind}): {result.reason}"
+                return Result(verdict, reason, results, notes, route)
     reason = f"every check of {len(results)} claim{'s' * (len(results) > 1)} holds"
     empty = [f"claim {index}" for index, result in enumerate(results) if result.vacuous]
     if empty:
         reason += f", but {', '.join(empty)} says next to nothing: see the note"
-    return Result(Verdict.ACCEPTED, reason, results, notes)
+    return Result(Verdict.ACCEPTED, reason, results, notes, route)

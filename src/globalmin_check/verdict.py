@@ -70,7 +70,7 @@ class ClaimResult:
     Floats in `numbers` are rounded to the safe side (upper bounds up, lower bounds down); exact
     rationals are strings. `notes` say what the statement leaves out, `vacuous` why it says next to
     nothing (empty if it does not), `bits` is the one precision at which every enclosed check was
-    made.
+    made, `route` is "fast" where floats with proved bounds decided and "exact" where balls did.
     """
 
     kind: str
@@ -82,16 +82,20 @@ class ClaimResult:
     notes: tuple[str, ...] = ()
     vacuous: str = ""
     bits: int = 0
+    route: str = "exact"
 
 
 @dataclass(frozen=True)
 class Result:
-    """Verdict on a file: ACCEPTED only if every claim in it is."""
+    """Verdict on a file: ACCEPTED only if every claim in it is. `route` names the weakest route
+    that it rests on and what has to be trusted; empty for a file that was not checked.
+    """
 
     verdict: Verdict
     reason: str
     claims: tuple[ClaimResult, ...] = ()
     notes: tuple[str, ...] = NOTES
+    route: str = ""
 
     @property
     def statement(self) -> str:

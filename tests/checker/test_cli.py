@@ -86,7 +86,7 @@ def test_a_second_file_gives_the_data(folder: Path, capsys: Any) -> None:
 def test_json_is_one_object_with_the_verdict(folder: Path, capsys: Any, name: str) -> None:
     code = run(folder, f"{name}.gmc", "--json")
     result = json.loads(capsys.readouterr().out)
-    assert list(result) == ["verdict", "reason", "claims", "notes"]
+    assert list(result) == ["verdict", "reason", "claims", "notes", "route"]
     assert {"ACCEPTED": 0, "REJECTED": 1, "MALFORMED": 3, "UNDECIDED": 4}[result["verdict"]] == code
 
 

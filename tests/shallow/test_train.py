@@ -8,6 +8,7 @@ from globalmin.data import Dataset, generators
 from globalmin.errors import DataError, MemoryRefused
 from globalmin.optimize.run import Status
 from globalmin.proving.producer import certify
+from globalmin.shallow.initialization import os_head
 from globalmin.shallow.methods.table import METHODS, method_for
 from globalmin.shallow.network import ShallowNetwork, jacobian_gram, outputs
 from globalmin.shallow.problem import estimate_memory
@@ -20,7 +21,6 @@ from globalmin.shallow.starts import (
     separating,
     tree_edges,
     usable,
-    with_full_head,
     with_reach,
 )
 from globalmin.shallow.train import _plan, train, train_auto
@@ -129,10 +129,20 @@ def test_results_are_functions_of_the_seed():
 
 def test_an_odd_head_has_no_idle_neuron():
     network = ShallowNetwork.initialize(sphere(), 7)
-    assert np.count_nonzero(network.v) == 6
-    assert np.all(np.abs(with_full_head(network).v) == np.max(np.abs(network.v)))
+    size = np.abs(os_head(np.asarray(sphere().y), 7)).max()
+    assert network.v.tolist() == pytest.approx([size] * 3 + [-size] * 3 + [size])
+    idle = network.with_weights(v=os_head(np.asarray(sphere().y), 7))
+    assert np.array_equal(usable(idle).v, network.v)
     even = ShallowNetwork.initialize(sphere(), 8)
     assert usable(even) is even
+
+
+def test_the_two_step_use_fits_at_odd_widths_just_above_the_count_of_labels():
+    """With the published zero in the head 2 of 20 fitted."""
+    for seed in range(4):
+        data = sphere(100, 10, seed=seed)
+        run = train(ShallowNetwork.initialize(data, 11, seed=seed), data)
+        assert run.relative_residual < 1e-10
 
 
 @pytest.mark.parametrize(("name", "oscillation"), [("tanh", 2.0), ("sigmoid", 1.0), ("erf", 2.0)])

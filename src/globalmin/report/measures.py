@@ -5,7 +5,6 @@ only.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,6 +98,7 @@ def estimate_r2(targets: Array, outputs: Array) -> float | None:
 
 
 FEWEST_ROWS = 3
+RIDGE_DECAYS = np.logspace(-4, 6, 41)
 
 
 def ridge_outputs(X: Array, y: Array, X_held_out: Array) -> tuple[Array, Array] | None:
@@ -107,13 +107,19 @@ def ridge_outputs(X: Array, y: Array, X_held_out: Array) -> tuple[Array, Array] 
     """
     if len(y) < FEWEST_ROWS or not len(X_held_out):
         return None
-    from sklearn.linear_model import RidgeCV
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
+    mean, scale = X.mean(axis=0), X.std(axis=0)
+    scale[scale <= 10 * np.finfo(float).eps * np.maximum(np.abs(mean), 1.0)] = 1.0
+    left, s, right = np.linalg.svd((X - mean) / scale, full_matrices=False)
+    along = left.T @ (y - y.mean())
+    fits = [_left_out_error(left, s * s / (s * s + decay), along, y) for decay in RIDGE_DECAYS]
+    decay = RIDGE_DECAYS[int(np.argmin(fits))]
+    slopes = right.T @ (s / (s * s + decay) * along)
+    inputs = ((Z - mean) / scale @ slopes + y.mean() for Z in (X, X_held_out))
+    return next(inputs), next(inputs)
 
-    with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore"
-        )  # near-singular tables: the penalties that suffer from it lose the cross-validation
-        model = make_pipeline(StandardScaler(), RidgeCV(alphas=np.logspace(-4, 6, 41))).fit(X, y)
-    return model.predict(X), model.predict(X_held_out)
+
+def _left_out_error(left: Array, shrunk: Array, along: Array, y: Array) -> float:
+    """Sum of squared errors of ridge regression at every row when that row is left out."""
+    error = y - y.mean() - left @ (shrunk * along)
+    share = 1.0 / len(y) + (left * left) @ shrunk
+    return float(np.sum(np.square(error / np.maximum(1.0 - share, 1e-12))))

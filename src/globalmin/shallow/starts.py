@@ -15,6 +15,7 @@ from globalmin._types import Array, NDArray
 from globalmin.errors import NotConverged
 from globalmin.optimize.run import Status
 from globalmin.shallow.degenerate import untied_samples
+from globalmin.shallow.initialization import full_head
 from globalmin.shallow.methods.table import METHODS
 from globalmin.shallow.network import ShallowNetwork
 from globalmin.shallow.trajectory import ShallowRun
@@ -72,22 +73,8 @@ def usable(network: ShallowNetwork) -> ShallowNetwork:
     """The network with a head that lets all neurons work and the outputs reach the labels; the same
     network in most cases.
     """
-    return with_reach(with_full_head(network))
-
-
-def with_full_head(network: ShallowNetwork) -> ShallowNetwork:
-    """The network with the zeros of its head replaced by the size of the other entries.
-
-    The head of OS-HEAD has one zero if k is odd. Its neuron never moves, which near kd = n costs
-    the decisive d weights: at n = 100, d = 10, k = 11 all of 20 starts succeeded without the zero,
-    and 8 of 102 with it.
-    """
-    v = network.v
-    return (
-        network
-        if v.all() or not v.any()
-        else network.with_weights(v=np.where(v == 0, np.max(np.abs(v)), v))
-    )
+    v = full_head(network.v)
+    return with_reach(network if v is network.v else network.with_weights(v=v))
 
 
 def with_reach(network: ShallowNetwork) -> ShallowNetwork:

@@ -24,6 +24,7 @@ from globalmin_check.checks import Checks, ExactChecks
 from globalmin_check.claims.kind import ClaimKind, Numbers
 from globalmin_check.claims.smooth import (
     Curvature,
+    Linear,
     curvature_work,
     lipschitz,
     read_curvature,
@@ -46,6 +47,8 @@ MEANING = (
     "to weights with zero loss."
 )
 
+WITNESSES = ("D11", "D12", "D13")  # the numbers of the positive definite matrices
+
 
 @dataclass(frozen=True)
 class Descent:
@@ -57,6 +60,11 @@ class Descent:
     rate: Fraction
     path: Fraction
     C_b: Tensor | None
+
+    @property
+    def by_rows(self) -> bool:
+        """Whether b2 is proved by row sums."""
+        return self.C_b is None
 
 
 def read(fields: Fields, tensors: Tensors, sizes: Sizes, *, eta: Fraction | None = None) -> Descent:
@@ -89,8 +97,16 @@ def exact(claim: Descent, problem: Problem, checks: ExactChecks) -> None:
 
 def check(claim: Descent, problem: Problem, _: None, checks: Checks) -> Numbers:
     """Verify the inequalities of the theorem at the present precision."""
+    tangent = Tangent(problem, claim.curvature.both)
+    numbers = inequalities(claim, problem, checks, tangent)
+    require_norm(checks, "D10", tangent, claim.b2, claim.C_b)
+    require_witnesses(checks, WITNESSES, claim.curvature, tangent)
+    return numbers
+
+
+def inequalities(claim: Descent, problem: Problem, checks: Checks, tangent: Linear) -> Numbers:
+    """D4 to D9, from an enclosure of the residual."""
     common = claim.curvature
-    tangent = Tangent(problem, common.both)
     r = tangent.residual()
     loss = require_loss(checks, "D4", problem, common.loss_upper, r)
     a, b, Lip = ball(common.a2).sqrt(), ball(claim.b2).sqrt(), lipschitz(common)
@@ -103,8 +119,6 @@ def check(claim: Descent, problem: Problem, _: None, checks: Checks) -> Numbers:
     eta = ball(claim.eta)
     checks.require("D8", "eta (b + Lip S)^2 <= 1", eta * (b + Lip * S) ** 2, "<=", 1)
     checks.require("D9", "1 - eta (a2 - 2 Lip g) <= rate", 1 - eta * alpha2, "<=", claim.rate)
-    require_norm(checks, "D10", tangent, claim.b2, claim.C_b)
-    require_witnesses(checks, ("D11", "D12", "D13"), common, tangent)
     return _numbers(claim, loss, (a, b, Lip, g, S))
 
 

@@ -24,6 +24,7 @@ from globalmin_check.checks import Checks, ExactChecks
 from globalmin_check.claims.kind import ClaimKind, Numbers
 from globalmin_check.claims.smooth import (
     Curvature,
+    Linear,
     curvature_work,
     lipschitz,
     read_curvature,
@@ -41,6 +42,8 @@ MEANING = (
     "the ball of radius rho around the stored weights. If 2 Lip e < a and 2e/(1 + sqrt(1 - 2 Lip "
     "e/a)) <= R <= rho, then weights with zero loss exist within the distance R."
 )
+
+WITNESSES = ("I8", "I9", "I10")  # the numbers of the positive definite matrices
 
 
 @dataclass(frozen=True)
@@ -79,8 +82,17 @@ def exact(claim: Interpolation, problem: Problem, checks: ExactChecks) -> None:
 
 def check(claim: Interpolation, problem: Problem, _: None, checks: Checks) -> Numbers:
     """Verify the inequalities of the theorem at the present precision."""
+    tangent = Tangent(problem, claim.curvature.both)
+    numbers = inequalities(claim, problem, checks, tangent)
+    require_witnesses(checks, WITNESSES, claim.curvature, tangent)
+    return numbers
+
+
+def inequalities(
+    claim: Interpolation, problem: Problem, checks: Checks, tangent: Linear
+) -> Numbers:
+    """I4 to I7, from enclosures of the residual and of products with K."""
     common = claim.curvature
-    tangent = Tangent(problem, common.both)
     r = tangent.residual()
     loss = require_loss(checks, "I4", problem, common.loss_upper, r)
     a, Lip = ball(common.a2).sqrt(), lipschitz(common)
@@ -97,7 +109,6 @@ def check(claim: Interpolation, problem: Problem, _: None, checks: Checks) -> Nu
         checks.require(
             "I7c", "(R_lo + Lip R_lo^2/(2a)) sqrt(z^T K z) < |r . z|", bound, "<", product
         )
-    require_witnesses(checks, ("I8", "I9", "I10"), common, tangent)
     return _numbers(claim, loss, a, Lip, e)
 
 

@@ -12,6 +12,7 @@ from globalmin_check.canonical import Fields
 from globalmin_check.checks import Checks, ExactChecks
 from globalmin_check.container import Tensors
 from globalmin_check.problem import Problem, Sizes
+from globalmin_check.verdict import CheckLine, ClaimResult, Verdict
 
 Content = TypeVar("Content")
 Objects = TypeVar("Objects")
@@ -49,3 +50,27 @@ class ClaimKind(Generic[Content, Objects]):
     network: str = "shallow"
     zero_loss: bool = False  # whether it proves that weights with zero loss exist
     reaches_zero: Callable[[Content], bool] = _always  # whether this one of its kind does
+
+    def accepted(
+        self,
+        content: Content,
+        problem: Problem,
+        numbers: Numbers,
+        lines: tuple[CheckLine, ...],
+        *,
+        bits: int,
+        route: str = "exact",
+    ) -> ClaimResult:
+        """The result of a claim whose checks all hold."""
+        return ClaimResult(
+            self.name,
+            Verdict.ACCEPTED,
+            "every check holds",
+            f"{self.statement(content, problem)} ({problem.about}.)",
+            numbers,
+            lines,
+            self.notes,
+            self.vacuous(content, problem, numbers),
+            bits,
+            route,
+        )

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol
 
 from flint import arb
 
@@ -19,6 +20,18 @@ from globalmin_check.network import Tangent
 from globalmin_check.positive import require_positive_definite, require_shared
 from globalmin_check.primitives import quartic_matrix, shifted, weighted_gram
 from globalmin_check.problem import Problem, Sizes
+
+
+class Linear(Protocol):
+    """What the inequalities ask of the stored network, in balls, whoever computed them."""
+
+    def residual(self) -> list[arb]:
+        """F - y."""
+        ...
+
+    def apply(self, z: list[float]) -> tuple[list[arb], arb]:
+        """K z and z^T K z."""
+        ...
 
 
 @dataclass(frozen=True)

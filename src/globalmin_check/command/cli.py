@@ -1,5 +1,5 @@
-"""The command `globalmin-check FILE [--data DATA] [--time-limit S] [--memory-limit GIB] [--json]
-[--explain]`.
+"""The command `globalmin-check FILE [--data DATA] [--time-limit S] [--memory-limit GIB]
+[--route ROUTE] [--json] [--explain]`.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _checked(options: argparse.Namespace) -> int:
     if options.in_child and engine:  # the arithmetic library is loaded before the memory is limited
         limit_this_process(options.time_limit, options.memory_limit)
     try:
-        result = check_file(options.file, options.data)
+        result = check_file(options.file, options.data, route=options.route)
     except MemoryError:
         result = Result(
             Verdict.UNDECIDED, f"the memory limit of {options.memory_limit:g} GiB was reached"
@@ -83,6 +83,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--time-limit", metavar="S", type=_amount, default=time, help=text)
     text = f"UNDECIDED beyond this much memory (default {memory}, 0: no limit; enforced on Linux)"
     parser.add_argument("--memory-limit", metavar="GIB", type=_amount, default=memory, help=text)
+    text = (
+        "balls (exact), floats with proved bounds (fast, needs numpy), or the fast one where the "
+        "exact one takes long (auto, the default)"
+    )
+    parser.add_argument("--route", choices=("auto", "fast", "exact"), default="auto", help=text)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print the result as one JSON object")
     form.add_argument(
@@ -103,10 +108,12 @@ def _text(result: Result, as_json: bool, explain: bool) -> str:
     if as_json:
         return result.to_json()
     lines = [f"{result.verdict.value}: {result.reason}"]
+    if result.route:
+        lines.append(f"route: {result.route}")
     if explain:
         from globalmin_check.command.explain import explained
 
-        return f"{lines[0]}\n{explained(result)}"
+        return "\n".join([*lines, explained(result)])
     for index, claim in enumerate(result.claims):
         lines.append(
             f"claim {index} ({claim.kind}): {claim.verdict.value}. "

@@ -9,6 +9,7 @@ only if it ended by itself.
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from math import ceil
 
 GIB = 2**30
+THREAD_VARIABLES = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
 
 
 @dataclass(frozen=True)
@@ -39,9 +41,15 @@ def run_guarded(arguments: list[str], seconds: float, gibibytes: float) -> Outco
         "--in-child",
     ]  # -P: never import from the current folder
     time_limit = f"the time limit of {seconds:g} s was reached"
+    alone = {name: "1" for name in THREAD_VARIABLES}
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=seconds or None, check=False
+            command,
+            capture_output=True,
+            text=True,
+            timeout=seconds or None,
+            check=False,
+            env={**os.environ, **alone},
         )
     except subprocess.TimeoutExpired:
         return Outcome(4, limit=time_limit)
