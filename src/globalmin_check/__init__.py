@@ -12,13 +12,20 @@ from typing import TYPE_CHECKING
 from globalmin_check.verdict import ClaimResult, Result, Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from os import PathLike
 
 __all__ = ["ClaimResult", "Result", "Verdict", "check_file"]
 __version__ = "0.1.0"
 
 
-def check_file(path: str | PathLike[str], data: str | PathLike[str] | None = None) -> Result:
+def check_file(
+    path: str | PathLike[str],
+    data: str | PathLike[str] | None = None,
+    *,
+    rows: Sequence[str | PathLike[str]] = (),
+    shard: int = 0,
+) -> Result:
     """Check a certificate file and return the verdict with its reasons.
 
     Parameters
@@ -26,6 +33,9 @@ def check_file(path: str | PathLike[str], data: str | PathLike[str] | None = Non
     path : the certificate (`*.gmc`).
     data : the file with X and y, for a certificate that names its data by digest only. If the
         certificate stores its data, the file given here must hold the same numbers.
+    rows : for a stream, the files (.csv, .parquet, .npy) with the raw rows of its shards, in their
+        order. Without them the statement is about the sums that the file stores, and says so.
+    shard : the shard with which `rows` begin.
 
     Raises
     ------
@@ -36,4 +46,14 @@ def check_file(path: str | PathLike[str], data: str | PathLike[str] | None = Non
     from globalmin_check.container import read_regular_file
     from globalmin_check.engine import check_bytes
 
-    return check_bytes(read_regular_file(path), None if data is None else read_regular_file(data))
+    beside = None if data is None else read_regular_file(data)
+    if not rows:
+        return check_bytes(read_regular_file(path), beside)
+    from globalmin_check.row_files import read_rows
+
+    return check_bytes(
+        read_regular_file(path),
+        beside,
+        rows=lambda columns: read_rows(rows, columns),
+        shard=shard,
+    )
