@@ -91,6 +91,10 @@ from globalmin.patches.storage import save_patch_network as save_patch_network
 from globalmin.proving.producer import certify as certify
 from globalmin.proving.producer import check as check
 from globalmin.proving.producer import prove as prove
+from globalmin.quadratic.stream import StreamedFit as StreamedFit
+from globalmin.quadratic.stream import fit_stream as fit_stream
+from globalmin.quadratic.stream import stream_moments as stream_moments
+from globalmin.quadratic.stream_network import StreamNetwork as StreamNetwork
 from globalmin.quadratic.teacher import QuadraticTeacher as QuadraticTeacher
 from globalmin.recovery.figures import plot_recovery as plot_recovery
 from globalmin.recovery.planning import plan_recovery as plan_recovery

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from globalmin_check.verdict import ClaimResult, Result, Verdict
 
 if TYPE_CHECKING:
+    from array import array
+    from collections.abc import Iterator, Sequence
     from os import PathLike
 
 __all__ = ["ClaimResult", "Result", "Verdict", "check_file"]
@@ -19,7 +21,12 @@ __version__ = "0.1.0"
 
 
 def check_file(
-    path: str | PathLike[str], data: str | PathLike[str] | None = None, *, route: str = "auto"
+    path: str | PathLike[str],
+    data: str | PathLike[str] | None = None,
+    *,
+    route: str = "auto",
+    rows: Sequence[str | PathLike[str]] = (),
+    shard: int = 0,
 ) -> Result:
     """Check a certificate file and return the verdict with its reasons.
 
@@ -31,6 +38,9 @@ def check_file(
     route : "exact" for balls only; "fast" for floats with proved bounds only, which needs numpy;
         "auto" for the fast route where the exact one takes long and numpy is installed, with balls
         for what it leaves open.
+    rows : for a stream, the files (.csv, .parquet, .npy) with the raw rows of its shards, in their
+        order. Without them the statement is about the sums that the file stores, and says so.
+    shard : the shard with which `rows` begin.
 
     Raises
     ------
@@ -42,4 +52,12 @@ def check_file(
     from globalmin_check.engine import check_bytes
 
     blob = read_regular_file(path)
-    return check_bytes(blob, None if data is None else read_regular_file(data), route)
+    beside = None if data is None else read_regular_file(data)
+    if not rows:
+        return check_bytes(blob, beside, route)
+    from globalmin_check.row_files import read_rows
+
+    def blocks(columns: Sequence[str]) -> Iterator[array]:
+        return read_rows(rows, columns)
+
+    return check_bytes(blob, beside, route, rows=blocks, shard=shard)

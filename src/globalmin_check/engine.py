@@ -14,6 +14,7 @@ from globalmin_check.balls import precision
 from globalmin_check.certificate import Claim, read_certificate
 from globalmin_check.checks import Budget, Checks, ExactChecks
 from globalmin_check.claims.kind import Numbers
+from globalmin_check.claims.stream_network import Blocks, with_rows
 from globalmin_check.fast.choice import Choice
 from globalmin_check.problem import Problem
 from globalmin_check.verdict import (
@@ -29,12 +30,21 @@ from globalmin_check.verdict import (
 )
 
 
-def check_bytes(blob: bytes, data: bytes | None = None, route: str = "auto") -> Result:
+def check_bytes(
+    blob: bytes,
+    data: bytes | None = None,
+    route: str = "auto",
+    *,
+    rows: Blocks | None = None,
+    shard: int = 0,
+) -> Result:
     """The verdict on the bytes of a certificate file, and of its data file if the data are not
-    stored in it.
+    stored in it; of a stream also on the raw `rows` from the given shard on (called with the names
+    of the columns, it gives flat blocks of doubles).
     """
     try:
         problem, claims = read_certificate(blob, data)
+        problem = problem if rows is None else with_rows(problem, rows, shard)
     except Malformed as error:
         return Result(Verdict.MALFORMED, str(error))
     except Rejected as error:

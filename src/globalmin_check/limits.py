@@ -27,6 +27,7 @@ WORK_PER_EXACT = 500  # one operation on exact numbers of up to 4,000 bits
 EXACT_TERMS = 10**6
 OUTPUTS = 4096  # outputs that share the neurons of a regularized network
 GROUPS = 4096  # groups of columns that a regularized network may list
+SHARDS, ROWS, NAME_CHARACTERS = 4096, 10**15, 200  # of a stream
 SLABS = 64  # of the hidden bias, R4-free
 EXACT_BITS = 2**15  # integers of one sum over the samples
 CONES = 10**6  # cones of one search, R3

@@ -33,6 +33,7 @@ from tests.corpus.corpus_started import (
     started_rejected,
     started_undecided,
 )
+from tests.corpus.corpus_stream import stream_accepted, stream_malformed, stream_rejected
 from tests.corpus.corpus_trajectory import (
     trajectory_accepted,
     trajectory_malformed,
@@ -86,6 +87,7 @@ def _families() -> tuple[dict[str, File], dict[str, Any]]:
         | regularized_rejected()
         | several_rejected()
         | patches_rejected()
+        | stream_rejected()
         | previous_bugs_rejected()
     )
     undecided = started_undecided()
@@ -97,6 +99,7 @@ def _families() -> tuple[dict[str, File], dict[str, Any]]:
         | regularized_accepted()
         | several_accepted()
         | patches_accepted()
+        | stream_accepted()
     )
     broken = (
         family_malformed()
@@ -106,6 +109,7 @@ def _families() -> tuple[dict[str, File], dict[str, Any]]:
         | regularized_malformed()
         | several_malformed()
         | patches_malformed()
+        | stream_malformed()
         | previous_bugs_malformed()
     )
     files: dict[str, File] = {f"accepted/{name}.gmc": (raw, None) for name, raw in honest.items()}

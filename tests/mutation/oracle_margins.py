@@ -24,6 +24,7 @@ from tests.oracles import fraction_factorization_claims as factorization
 from tests.oracles import fraction_filter_claims as one_filter
 from tests.oracles import fraction_patch_claims as patches
 from tests.oracles import fraction_regularized as regularized
+from tests.oracles import fraction_stream_claims as streams
 from tests.oracles.definiteness import witnessed, witnessed_exactly
 from tests.oracles.fraction_checker import CHECKS
 from tests.oracles.fraction_claims import Check, Witnessed
@@ -139,6 +140,9 @@ def _checks(raw: bytes, bits: int) -> Iterator[Check]:
     if kind == "patches":
         cut = patches.read_patches(raw)
         return patches.patch_checks(cut, cut.claims[0])
+    if kind == "stream":
+        stream = streams.read_stream(raw)
+        return streams.stream_checks(stream, stream.claims[0])
     certificate = read(raw)
     claim = certificate.claims[0]
     return CHECKS[claim.kind](Network(certificate, bits), claim, Witnessed())

@@ -17,6 +17,7 @@ from tests.checker import factorization_cases as factorization
 from tests.checker import head_cases as head
 from tests.checker import patch_cases as patches
 from tests.checker import quadratic_cases as q
+from tests.checker import stream_cases as streams
 from tests.checker import trap_cases as trap
 from tests.corpus.drafts import Draft, seal
 from tests.corpus.honest_instances import floor_draft
@@ -220,6 +221,30 @@ def gap_below_better_factors(rng: Rng) -> Whole | None:
     return with_field(
         with_field(file, "gap", (mine - known) * (1 - hair(rng))), "floor", Fraction(0)
     )
+
+
+def gap_below_the_minimum_of_a_stream(rng: Rng) -> Whole | None:
+    """stream-gap: the sums are those of real rows, on which a known network is better by more than
+    the claimed gap.
+    """
+    heads, seed = pick(rng, "any", "nonnegative", "nonpositive"), int(rng.integers(10**6))
+    drawn = {"heads": heads, "seed": seed, "cuts": (2,)}
+    known = streams.drawn(4, 1, **drawn)
+    stored = replace(known, W=known.W * float(rng.choice([0.0, 0.5, 2.0])))
+    better = _stream_objective(stored) - _stream_objective(known)
+    if better <= 0:
+        return None
+    try:
+        file = opened(streams.build(stored, streams.parts(stored, heads)))
+    except np.linalg.LinAlgError:
+        return None
+    return with_field(file, "gap", better * (1 - hair(rng)))
+
+
+def _stream_objective(case: streams.Case) -> Fraction:
+    """Loss and penalty at weight decay 1."""
+    squares = sum((r * r for r in case.residuals(case.rows)), Fraction(0))
+    return (squares + sum((Fraction(w) ** 2 for w in case.W.ravel().tolist()), Fraction(0))) / 2
 
 
 def gap_below_the_best_head(rng: Rng) -> Whole | None:

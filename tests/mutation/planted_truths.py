@@ -391,6 +391,7 @@ PLANTS: dict[str, tuple[Plant, ...]] = {
     "sgd-trajectory": (lambda rng: two_labels_for_one_row(rng, "sgd-trajectory"),),
     "dual-gap": (lambda rng: floor_above_the_network(rng, "dual-gap"),),
     "unused-terms": (lambda rng: floor_above_the_network(rng, "unused-terms"),),
+    "stream-gap": (minima.gap_below_the_minimum_of_a_stream,),
 }
 
 

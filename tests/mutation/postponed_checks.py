@@ -312,6 +312,7 @@ KNOTS: dict[str, tuple[Knot, ...]] = {
         Knot("H5", "R", "R"),
         Knot("H6", "mu of rows", "mu"),
     ),
+    "stream-gap": (Knot("H5", "H5", "v_max"), Knot("H6", "H6", "v_max")),
     "factorization-gap": (
         Knot("F2", "F2", "loss_upper", closed_form=exact.factor_loss),
         Knot("F4", "F4", "a"),

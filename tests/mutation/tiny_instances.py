@@ -27,6 +27,7 @@ from tests.checker import relu_descent_cases as relu
 from tests.checker import relu_linearized_cases as linearized
 from tests.checker import relu_trajectory_cases as relu_runs
 from tests.checker import second_order_cases as s
+from tests.checker import stream_cases as streams
 from tests.checker import surroundings_cases as ball
 from tests.checker import trajectory_cases as runs
 from tests.checker import trajectory_variants as sampled_runs
@@ -553,6 +554,15 @@ def _patch_interpolation(rng: Rng, number: int) -> bytes:
     return _scaled(file, loss_upper=1.01, R=1.1)
 
 
+def _stream_gap(rng: Rng, number: int) -> bytes:
+    n, q = turn(number, (3, 1), (5, 2), (2, 1), (4, 1))
+    heads, bias = turn(number, "any", "nonnegative", "any", "nonpositive"), number % 3 != 0
+    cuts = turn(number, (1,), (), (1,))
+    case = streams.drawn(n, q, cuts=cuts, heads=heads, bias=bias, seed=_seed(rng))
+    file = opened(streams.build(case, streams.parts(case, heads)))
+    return _scaled(file, loss_upper=1.01, gap=1.5)
+
+
 RECIPES: dict[str, Recipe] = {
     "interpolation": _interpolation,
     "descent": _descent,
@@ -580,6 +590,7 @@ RECIPES: dict[str, Recipe] = {
     "dual-gap": regularized.dual_gap,
     "unused-terms": regularized.unused_terms,
     "patch-interpolation": _patch_interpolation,
+    "stream-gap": _stream_gap,
 }
 
 

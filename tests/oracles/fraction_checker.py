@@ -24,6 +24,7 @@ from tests.oracles import (
     fraction_relu_linearized,
     fraction_relu_trajectory,
     fraction_replay_variants,
+    fraction_stream_claims,
     fraction_trajectory,
     fraction_unique_minimum,
 )
@@ -99,6 +100,7 @@ OTHER_NETWORKS = {
     "factorization": fraction_factorization_claims,
     "regularized": fraction_regularized,
     "patches": fraction_patch_claims,
+    "stream": fraction_stream_claims,
 }
 
 

@@ -45,6 +45,7 @@ THEOREMS = {
     "dual-gap": "convex-dual/1",
     "unused-terms": "unused-terms/1",
     "patch-interpolation": "patch-cell/1",
+    "stream-gap": "quadratic-shards/1",
 }
 BLANK_SEAL = "0" * 64
 

@@ -63,7 +63,7 @@ def test_errors_from_moments_are_those_of_the_solver(signs):
 
 def test_the_batch_reaches_the_minimum_of_the_solver():
     part = fold(n=200, d=5)
-    batch = held_out._Batch.of([Moments.of(*part.train)], two_sided=True)
+    batch = held_out.Batch.of([Moments.of(*part.train)], two_sided=True)
     for decay in (30.0, 3.0, 0.3):
         batch.solve(np.arange(1), np.array([decay / 2]), 1e-9)
         solution = solve_quadratic(*part.train, weight_decay=decay)
@@ -78,7 +78,7 @@ def test_the_batch_reaches_the_minimum_of_the_solver():
 def test_the_gap_is_a_gap_far_from_the_minimum():
     """At M = 0 and at a random matrix it is at least the distance to the solver's minimum."""
     part, rng = fold(n=200, d=5), np.random.default_rng(2)
-    batch = held_out._Batch.of([Moments.of(*part.train)] * 6, two_sided=True)
+    batch = held_out.Batch.of([Moments.of(*part.train)] * 6, two_sided=True)
     spectra = [np.zeros((5, 5)), *(0.2 * rng.standard_normal((5, 5)) for _ in range(5))]
     batch.m = np.stack([svec(A + A.T) for A in spectra])
     batch.sizes = np.array([np.abs(np.linalg.eigvalsh(A + A.T)).sum() for A in spectra])

@@ -29,7 +29,7 @@ from globalmin.quadratic.solve import solve_quadratic
 MOST_MOMENTS = 700  # order of G up to which moments are cheaper than the rows
 WORSE = 3  # decays in a row without a smaller mean error end a path
 _RELAXATION = 1.6  # of the alternating directions
-_ROUNDS, _BETWEEN = 30, 4  # rounds of so many steps each: the gap and the weight are looked at
+ROUNDS, _BETWEEN = 30, 4  # rounds of so many steps each: the gap and the weight are looked at
 _TINY = float(np.finfo(np.float64).tiny)
 _UNBALANCED = 3.0  # ratio of the residuals from which on the weight of the splitting is changed
 
@@ -108,7 +108,7 @@ def moment_errors(
     train = [Moments.of(*part.train) for part in parts]
     test = [Moments.of(*part.test) for part in parts]
     scales = len(weights)
-    batch = _Batch.of(
+    batch = Batch.of(
         [own.weighed(factor) for factor in weights for own in train],
         two_sided=options.signs == "mixed",
     )
@@ -190,7 +190,7 @@ def _products(matrices: Array, which: Indices, vectors: Array) -> Array:
     return np.stack([matrices[i] @ vector for i, vector in zip(which, vectors, strict=True)])
 
 
-class _Batch:
+class Batch:
     """Several problems with matrices of one order, and where each of them is: m, its multiplier
     and the weight rho of the splitting.
     """
@@ -212,7 +212,7 @@ class _Batch:
         self._invert(np.arange(len(cross)))
 
     @classmethod
-    def of(cls, moments: Sequence[Moments], *, two_sided: bool) -> _Batch:
+    def of(cls, moments: Sequence[Moments], *, two_sided: bool) -> Batch:
         """One problem per fold and scale."""
         return cls(
             np.stack([part.gram for part in moments]),
@@ -227,10 +227,10 @@ class _Batch:
             shifted = self.gram[which] + self.rho[which, None, None] * np.eye(N)
             self.inverse[which] = np.linalg.inv(shifted)
 
-    def solve(self, active: Indices, c: Array, tol: float) -> None:
+    def solve(self, active: Indices, c: Array, tol: float, rounds: int = ROUNDS) -> None:
         """Steps until the relative duality gap of every active problem is below the tolerance."""
         left = active
-        for round_number in range(_ROUNDS):
+        for round_number in range(rounds):
             primal, dual = self._steps(left, c[left])
             left_open = self._gaps(left, c[left]) > tol
             if round_number % 2 == 1:
@@ -282,9 +282,11 @@ class _Batch:
         spectrum = np.linalg.eigvalsh(self._matrices(image - cross))
         reach = np.maximum(-spectrum[:, 0], spectrum[:, -1] if self.two_sided else 0.0)
         objective = 0.5 * residual + c * self.sizes[which]
-        largest = c / np.maximum(reach, _TINY)
         toward = square - along  # minus the product of residual and labels
-        share = np.clip(toward / np.maximum(residual, _TINY), 0.0, largest)
+        with np.errstate(over="ignore"):  # where nothing is in the way
+            largest = c / np.maximum(reach, _TINY)
+            best = toward / np.maximum(residual, _TINY)
+        share = np.clip(best, 0.0, largest)
         floor = share * toward - 0.5 * share**2 * residual
         return (objective - floor) / np.maximum(np.maximum(objective, 5e-4 * square), _TINY)
 

@@ -23,6 +23,7 @@ from globalmin_check.claims import (
     second_order,
     sgd_trajectory,
     spurious_minimum,
+    stream_gap,
     strict_saddle,
     trajectory,
     unique_minimum,
@@ -32,6 +33,7 @@ from globalmin_check.claims.factorization_network import read_factorization
 from globalmin_check.claims.filter_network import read_filter
 from globalmin_check.claims.kind import ClaimKind
 from globalmin_check.claims.regularized_network import read_regularized
+from globalmin_check.claims.stream_network import read_stream
 
 MODULES = (
     interpolation,
@@ -60,10 +62,12 @@ MODULES = (
     dual_gap,
     unused_terms,
     patch_interpolation,
+    stream_gap,
 )
 KINDS: dict[str, ClaimKind] = {module.CLAIM.name: module.CLAIM for module in MODULES}
 NETWORKS = {
     "filter": read_filter,
     "factorization": read_factorization,
     "regularized": read_regularized,
+    "stream": read_stream,
 }  # kinds of files with a form of their own

@@ -1,5 +1,5 @@
-"""The command `globalmin-check FILE [--data DATA] [--time-limit S] [--memory-limit GIB]
-[--route ROUTE] [--json] [--explain]`.
+"""The command `globalmin-check FILE [--data DATA] [--rows FILE...] [--shard I] [--time-limit S]
+[--memory-limit GIB] [--route ROUTE] [--json] [--explain]`.
 """
 
 from __future__ import annotations
@@ -55,7 +55,13 @@ def _checked(options: argparse.Namespace) -> int:
     if options.in_child and engine:  # the arithmetic library is loaded before the memory is limited
         limit_this_process(options.time_limit, options.memory_limit)
     try:
-        result = check_file(options.file, options.data, route=options.route)
+        result = check_file(
+            options.file,
+            options.data,
+            route=options.route,
+            rows=options.rows,
+            shard=options.shard,
+        )
     except MemoryError:
         result = Result(
             Verdict.UNDECIDED, f"the memory limit of {options.memory_limit:g} GiB was reached"
@@ -78,6 +84,16 @@ def _parser() -> argparse.ArgumentParser:
         metavar="DATA",
         help="the file with X and y, if the certificate does not store them",
     )
+    parser.add_argument(
+        "--rows",
+        metavar="FILE",
+        nargs="+",
+        default=[],
+        help="the rows of a stream (.csv, .parquet, .npy), read and compared; without them the "
+        "verdict is about the stored sums",
+    )
+    text = "the shard with which --rows begin (default 0)"
+    parser.add_argument("--shard", metavar="I", type=int, default=0, help=text)
     time, memory = limits.SECONDS, limits.GIBIBYTES
     text = f"UNDECIDED after this many seconds (default {time}, 0: no limit)"
     parser.add_argument("--time-limit", metavar="S", type=_amount, default=time, help=text)

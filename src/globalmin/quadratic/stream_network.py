@@ -1,0 +1,49 @@
+"""A quadratic network with the scaling of the raw rows it reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from globalmin._types import Array
+from globalmin.data.chunks import raw_inputs
+from globalmin.linalg.symmetric import factored_forms
+from globalmin.quadratic.shard_moments import RowScaling
+
+
+@dataclass(frozen=True, eq=False)
+class StreamNetwork:
+    r"""$f(x) = \sum_l v_l (w_l \cdot x)^2$ of scaled inputs.
+
+    Attributes
+    ----------
+    W, v : weights (k x d, the constant input last) and heads.
+    columns : names of the inputs and, last, of the label.
+    scaling : shift and scale of the inputs and, last, of the label.
+    bias : whether a constant input 1 is added.
+    """
+
+    W: Array = field(repr=False)
+    v: Array = field(repr=False)
+    columns: tuple[str, ...]
+    scaling: RowScaling = field(repr=False)
+    bias: bool
+
+    @property
+    def width(self) -> int:
+        """Neurons."""
+        return self.W.shape[0]
+
+    def predict(self, X: Any) -> Array:
+        """Labels in their own units, of raw inputs: an n x q array, or a data frame with the
+        columns that were fitted.
+        """
+        raw = raw_inputs(X, self.columns[:-1])
+        scaled = (raw - self.scaling.shift[:-1]) * self.scaling.scale[:-1]
+        if self.bias:
+            scaled = np.column_stack([scaled, np.ones(len(scaled))])
+        return (
+            factored_forms(scaled, self.W, self.v) / self.scaling.scale[-1] + self.scaling.shift[-1]
+        )
