@@ -2,12 +2,9 @@ r"""Whether the search over cones of theorem R3 ends, and after how many cones: 
 checker in compiled floats, so that u can be scaled to what the checker will be able to close; and
 where the inequality fails, if it does.
 
-A cone $\{\sum_k\lambda_kp_k\}$ is closed if slopes $\alpha_i \in [0, 1]$ of the rows with u < 0 and
-a vector q have $q\cdot p_k \ge G_k$ for all rays and $|q| \le b$; otherwise it is split at the
-edge that most of the undecided rows cross. The best slopes come from a concave problem: maximize
-$\sum_k\lambda_kh_k - \sum_{u<0}|u_i|\,\mathrm{relu}(x_i\cdot w) - |w|^2/2$ over $\lambda \ge 0$,
-where $w = \sum_k\lambda_kp_k$ and $h_k$ is the sum over the rows with u > 0. Nothing here is a
-proof: the checker searches again, in integers.
+Both signs of u are searched at once. A cone that is not closed (`cone_closing`) is split at the
+edge that its undecided rows cross most. The rules are those of the checker: the same cones in the
+same order, up to rounding. Nothing here is a proof: the checker searches again, in integers.
 """
 
 from __future__ import annotations
@@ -20,12 +17,13 @@ import numpy as np
 from numba import njit
 
 from globalmin._types import Array
+from globalmin.regularized.cone_closing import FEW, active_sums, closes
 
 LARGEST_DIMENSION = 6
-_ROUNDS = 15  # steps of Newton's method for the slopes of a cone
-_BAND = 1e-3  # in which relu is smoothed there, in units of b
-_SWEEPS = 200
 _ROOM = 1e-9  # relative room left to the checker
+_SMALL = 1e-9  # rows that amount to less, of b, do not decide where a cone is split
+_EXACT = 2.0**53  # entries of rays that are integers in floats
+_DEPTH = 400  # cones of the stack besides the orthants
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,18 +32,21 @@ class ConeSearch:
 
     Attributes
     ----------
-    is_closed : whether every cone was closed.
+    is_closed : whether every cone was closed, for u and for -u.
     n_cones : how many there were.
-    above : a direction w at which the sum exceeds b|w|, if the search met one and ended there.
+    above : directions w (m x p) at which the sum, or minus it, exceeds b|w|; the search ends at
+        the last one.
     """
 
     is_closed: bool
     n_cones: int
-    above: Array | None = None
+    above: Array
 
 
-def search_cones(rows: Array, u: Array, b: float, *, max_cones: int) -> ConeSearch:
-    """Try to close every cone for sum u_i relu(x_i.w) <= b|w|; call it with u and with -u.
+def search_cones(
+    rows: Array, u: Array, b: float, *, max_cones: int, max_met: int = 1
+) -> ConeSearch:
+    """Try to close every cone for |sum u_i relu(x_i.w)| <= b|w|.
 
     Parameters
     ----------
@@ -53,197 +54,198 @@ def search_cones(rows: Array, u: Array, b: float, *, max_cones: int) -> ConeSear
     u : dual vector.
     b : weight decay.
     max_cones : the search gives up after this many.
+    max_met : it also ends after so many directions where the inequality fails.
     """
-    used = u != 0
-    is_closed, count, above = _search(
-        np.ascontiguousarray(rows[used]), u[used] / (b * (1.0 - _ROOM)), max_cones
-    )
-    return ConeSearch(bool(is_closed), int(count), above if np.any(above) else None)
+    Z, place = np.unique(rows, axis=0, return_inverse=True)
+    merged = np.bincount(place.ravel(), weights=u, minlength=len(Z)) / (b * (1.0 - _ROOM))
+    used = merged != 0
+    V = np.ascontiguousarray(np.abs(merged[used])[:, None] * Z[used])
+    above = np.empty((max_met, rows.shape[1]))
+    is_closed, count, n_met = _search(V, (merged[used] < 0).astype(np.int64), max_cones, above)
+    return ConeSearch(bool(is_closed), int(count), above[:n_met])
 
 
-@njit(cache=True)
-def _search(rows: Any, u: Any, max_cones: int) -> Any:
-    """For b = 1 and unit rays; depth first, all orthants. The direction is zero if none is met."""
-    n, p = rows.shape
-    order, count = np.arange(n), 0
+@njit(cache=True, error_model="numpy")
+def _search(V: Any, falls: Any, max_cones: int, above: Any) -> Any:
+    """For b = 1, depth first. Whether all cones closed, their number, and that of the directions
+    met; a cone with such a direction is given up and the search goes on.
+    """
+    n, p = V.shape
+    order = np.arange(n)
+    # of the cones on the stack: rays, and the rows active there (u > 0, u < 0); sums of the rows
+    # active on the block; end of its undecided rows, splits since, signs that are open
+    rays, pulls = np.empty((2**p + _DEPTH, p, p)), np.empty((2**p + _DEPTH, p, 2, p))
+    bases, facts = np.zeros((2**p + _DEPTH, 2, p)), np.zeros((2**p + _DEPTH, 4), np.int64)
+    top = _push_orthants(V, falls, rays, pulls, facts)
+    count, n_met = 0, 0
+    met = np.zeros(p)
+    while top > 0:
+        top -= 1
+        count += 1
+        if count > max_cones or top + 2 > len(rays) or (p == 1 and count > 2):
+            return False, count, n_met
+        met[:] = 0.0
+        cone = (rays[top], pulls[top], bases[top], facts[top])
+        _try(V, falls, order, cone, met)
+        if met.any():
+            above[n_met] = met / math.sqrt((met * met).sum())
+            n_met += 1
+            if n_met == len(above):
+                return False, count, n_met
+        elif facts[top, 2] or facts[top, 3]:
+            _split(V, falls, order, (rays, pulls, bases, facts), top)
+            top += 2
+    return n_met == 0, count, n_met
+
+
+@njit(cache=True, error_model="numpy")
+def _push_orthants(V: Any, falls: Any, rays: Any, pulls: Any, facts: Any) -> int:
+    """All of them, undecided rows all rows."""
+    n, p = V.shape
+    order, nothing = np.arange(n), np.zeros((2, p))
     for orthant in range(2**p):
-        signs = np.empty(p)
         for k in range(p):
-            signs[k] = 1.0 if (orthant >> k) & 1 else -1.0
-        stack = [(np.diag(signs), np.zeros(p), order, rows * signs)]
-        while len(stack) > 0:
-            rays, base, index, z = stack.pop()
-            count += 1
-            if count > max_cones:
-                return False, count, np.zeros(p)
-            base, index, z = _sorted_out(u, base, index, z)
-            gram = rays @ rays.T
-            if _closes(u, gram, base, index, z):
-                continue
-            a, c = _edge(u, gram, index, z)
-            ray = rays[a] + rays[c]
-            size = math.sqrt((ray * ray).sum())
-            if size < 1e-9:
-                return False, count, np.zeros(p)
-            middle, level = (z[:, a] + z[:, c]) / size, (base[a] + base[c]) / size
-            if level + (u[index] * np.maximum(middle, 0.0)).sum() > 1.0:
-                return False, count, ray / size
-            for k in (a, c):
-                child, child_z, child_base = rays.copy(), z.copy(), base.copy()
-                child[k], child_z[:, k], child_base[k] = ray / size, middle, level
-                stack.append((child, child_base, index, child_z))
-    return True, count, np.zeros(p)
+            rays[orthant, k] = 0.0
+            rays[orthant, k, k] = -1.0 if (orthant >> (p - 1 - k)) & 1 else 1.0
+            active_sums((V, falls, order), rays[orthant, k], nothing, pulls[orthant, k])
+        facts[orthant, 0], facts[orthant, 2], facts[orthant, 3] = n, 1, 1
+    return 2**p
 
 
-@njit(cache=True)
-def _sorted_out(u: Any, base: Any, index: Any, z: Any) -> Any:
-    """The rows that are undecided on the cone; the active ones are added to the base."""
-    m, p = z.shape
-    base = base.copy()
-    keep = np.zeros(m, np.bool_)
-    for i in range(m):
-        low, high = z[i].min(), z[i].max()
-        if high <= 0.0:
-            continue
-        if low < 0.0:
-            keep[i] = True
-        else:
-            for k in range(p):
-                base[k] += u[index[i]] * z[i, k]
-    return base, index[keep], z[keep]
-
-
-@njit(cache=True)
-def _closes(u: Any, gram: Any, base: Any, index: Any, z: Any) -> Any:
-    """Whether slopes and a vector q are found that prove the inequality on the cone."""
-    p = len(base)
-    levels = base.copy()
-    lower = np.empty((len(z), p))  # |u_i| x_i . p_k of the rows with u < 0
-    m = 0
-    for i in range(len(z)):
-        weight = u[index[i]]
-        if weight > 0.0:
-            for k in range(p):
-                levels[k] += weight * max(z[i, k], 0.0)
-        else:
-            lower[m] = -weight * z[i]
-            m += 1
-    lower = lower[:m]
-    weights = np.zeros(p)
-    for _ in range(_ROUNDS):
-        heights, slope, curvature = _local_model(gram, levels, lower, weights)
-        shortest = _shortest(gram, heights)
-        if _length_above(gram, heights, shortest) <= 1.0:
-            return True
-        size = (shortest * (gram @ shortest)).sum()
-        value = (levels * shortest).sum() - np.maximum(lower @ shortest, 0.0).sum()
-        if value > math.sqrt(size) * (1.0 + 1e-12):  # at this w no slopes are good enough
-            return False
-        weights, has_moved = _stepped(gram, levels, lower, weights, (slope, curvature))
-        if not has_moved:
-            return False
-    return False
-
-
-@njit(cache=True)
-def _local_model(gram: Any, levels: Any, lower: Any, weights: Any) -> Any:
-    """The numbers G_k with the slopes at these weights; gradient and curvature there."""
-    p = len(levels)
-    heights, curvature = levels.copy(), gram.copy()
-    for i in range(len(lower)):
-        t = 0.0
-        for k in range(p):
-            t += lower[i, k] * weights[k]
-        alpha = min(max(t / _BAND + 0.5, 0.0), 1.0)
-        for k in range(p):
-            heights[k] -= alpha * lower[i, k]
-        if 0.0 < alpha < 1.0:
-            for k in range(p):
-                for j in range(p):
-                    curvature[k, j] += lower[i, k] * lower[i, j] / _BAND
-    return heights, heights - gram @ weights, curvature
-
-
-@njit(cache=True)
-def _stepped(gram: Any, levels: Any, lower: Any, weights: Any, model: Any) -> Any:
-    """A projected step of Newton's method, halved until the value grows."""
-    p, (slope, curvature) = len(weights), model
-    matrix, right = curvature.copy(), slope.copy()
+@njit(cache=True, error_model="numpy")
+def _try(V: Any, falls: Any, order: Any, cone: Any, met: Any) -> None:
+    """Close the cone for the signs that are open, or meet a direction above the bound."""
+    rays, pulls, base, facts = cone
+    p = len(rays)
+    units, heights, middle = np.empty((p, p)), np.empty((p, 2)), np.zeros(p)
     for k in range(p):
-        if weights[k] <= 0.0 and slope[k] <= 0.0:  # stays at zero
-            matrix[k, :] = 0.0
-            matrix[:, k] = 0.0
-            matrix[k, k], right[k] = 1.0, 0.0
-        matrix[k, k] += 1e-12
-    step = np.linalg.solve(matrix, right)
-    value, share = _value(gram, levels, lower, weights), 1.0
-    for _ in range(12):
-        moved = np.maximum(weights + share * step, 0.0)
-        if _value(gram, levels, lower, moved) > value:
-            return moved, True
-        share *= 0.5
-    return weights, False
+        units[k] = rays[k] / math.sqrt((rays[k] * rays[k]).sum())
+        middle += units[k]
+        for half in range(2):
+            heights[k, half] = (pulls[k, half] * units[k]).sum()
+        value = heights[k, 0] - heights[k, 1]
+        if (value > 1.0 and facts[2]) or (value < -1.0 and facts[3]):
+            met[:] = units[k]
+            return
+    gram, sums = units @ units.T, np.empty((2, p))
+    rows = (V, falls, order[: facts[0]])
+    active_sums(rows, middle, base, sums)
+    for falling in (1, 0):
+        place = 3 - falling
+        if facts[place] and closes(rows, (units, gram, heights, base), falling, sums, met):
+            facts[place] = 0
+        if met.any():
+            return
 
 
-@njit(cache=True)
-def _value(gram: Any, levels: Any, lower: Any, weights: Any) -> Any:
-    """The concave function, relu smoothed."""
-    value = (levels * weights).sum() - 0.5 * (weights * (gram @ weights)).sum()
-    for i in range(len(lower)):
-        t = (lower[i] * weights).sum()
-        if t > 0.5 * _BAND:
-            value -= t
-        elif t > -0.5 * _BAND:
-            value -= (t + 0.5 * _BAND) ** 2 / (2.0 * _BAND)
-    return value
+@njit(cache=True, error_model="numpy")
+def _split(V: Any, falls: Any, order: Any, stack: Any, top: int) -> None:
+    """The two cones in which a combination of two rays replaces one of them, at `top` and after
+    it; rows that are decided on the cone are sorted out every few splits.
+    """
+    rays, pulls, bases, facts = stack
+    p = V.shape[1]
+    rows = (V, falls, order[: facts[top, 0]])
+    a, b = _edge(rows, rays[top], pulls[top])
+    ray = _middle(rays[top, a], rays[top, b])
+    facts[top, 1] += 1
+    if facts[top, 1] > p:
+        facts[top, 0] = _sorted_out(rows, rays[top], bases[top])
+        facts[top, 1] = 0
+    sums = np.empty((2, p))
+    active_sums((V, falls, order[: facts[top, 0]]), ray, bases[top], sums)
+    rays[top + 1], pulls[top + 1] = rays[top], pulls[top]
+    bases[top + 1], facts[top + 1] = bases[top], facts[top]
+    rays[top, a], pulls[top, a] = ray, sums
+    rays[top + 1, b], pulls[top + 1, b] = ray, sums
 
 
-@njit(cache=True)
-def _shortest(gram: Any, heights: Any) -> Any:
-    """Weights >= 0 of the unit rays whose sum is the shortest q with q.e_k >= height_k."""
-    p = len(heights)
-    weights = np.zeros(p)
-    for _ in range(_SWEEPS):
-        change = 0.0
-        for k in range(p):
-            rest = heights[k] - (gram[k] * weights).sum()
-            moved = max(0.0, weights[k] + rest / gram[k, k])
-            change = max(change, abs(moved - weights[k]))
-            weights[k] = moved
-        if change < 1e-13:
-            break
-    return weights
+@njit(cache=True, error_model="numpy")
+def _middle(one: Any, other: Any) -> Any:
+    """Two rays of integers, the shorter one times a power of two, added; without a common factor
+    as long as the floats are exact.
+    """
+    shift = round(math.log2(math.sqrt((other * other).sum()) / math.sqrt((one * one).sum())))
+    ray = 2.0 ** max(shift, 0) * one + 2.0 ** max(-shift, 0) * other
+    if np.abs(ray).max() < _EXACT:
+        common = 0
+        for entry in ray:
+            x, y = common, int(abs(entry))
+            while y:
+                x, y = y, x % y
+            common = x
+        ray /= common
+    return ray
 
 
-@njit(cache=True)
-def _length_above(gram: Any, heights: Any, weights: Any) -> Any:
-    """|q|^2, with q moved to the center of the cone until no q.e_k is below its height."""
-    lack = (heights - gram @ weights).max()
-    lift = gram.sum(axis=1).min()
-    if lack > 0.0 and lift <= 0.0:
-        return np.inf
-    moved = weights + max(lack, 0.0) / lift if lack > 0.0 else weights
-    return (moved * (gram @ moved)).sum()
+@njit(cache=True, error_model="numpy")
+def _sorted_out(rows: Any, rays: Any, base: Any) -> int:
+    """Bring the rows that are undecided on a cone to the front and add up those active on all of
+    it; the number of the former.
+    """
+    V, falls, order = rows
+    kept = 0
+    for place in range(len(order)):
+        i = order[place]
+        low, high = math.inf, -math.inf
+        for ray in rays:
+            t = (V[i] * ray).sum()
+            low, high = min(low, t), max(high, t)
+        if low >= 0.0:
+            base[falls[i]] += V[i]
+        elif high > 0.0:
+            order[place], order[kept] = order[kept], i
+            kept += 1
+    return kept
 
 
-@njit(cache=True)
-def _edge(u: Any, gram: Any, index: Any, z: Any) -> Any:
-    """The edge that the largest weight of undecided rows crosses, or the longest one."""
-    m, p = z.shape
-    best, first, second = 0.0, 0, 1
+@njit(cache=True, error_model="numpy")
+def _edge(rows: Any, rays: Any, pulls: Any) -> Any:
+    """The edge that the undecided rows cross most, by the rows themselves if they are few, else by
+    the change of the sums; the widest one if nothing crosses.
+    """
+    V, falls, order = rows
+    p, n_falling = len(rays), 0
+    units = np.empty((p, p))
+    for k in range(p):
+        units[k] = rays[k] / math.sqrt((rays[k] * rays[k]).sum())
+    for i in order:
+        n_falling += falls[i]
+    is_few = max(n_falling, len(order) - n_falling) <= FEW
+    best, widest, first, second, third, fourth = -1.0, -1.0, 0, 1, 0, 1
     for a in range(p):
-        for c in range(a + 1, p):
-            total = 0.0
-            for i in range(m):
-                if (z[i, a] > 0.0) != (z[i, c] > 0.0):
-                    total += abs(u[index[i]]) * min(abs(z[i, a]), abs(z[i, c]))
-            if total > best:
-                best, first, second = total, a, c
-    if best > 0.0:
+        for b in range(a + 1, p):
+            if is_few:
+                crossing = _crossing(V, order, units[a], units[b])
+            else:
+                crossing = _turn(units[a], units[b], pulls[a], pulls[b])
+            if crossing > best:
+                best, first, second = crossing, a, b
+            apart = units[a] - units[b]
+            if (apart * apart).sum() > widest:
+                widest, third, fourth = (apart * apart).sum(), a, b
+    if best > (0.0 if is_few else _SMALL):
         return first, second
-    least = 2.0
-    for a in range(p):
-        for c in range(a + 1, p):
-            if gram[a, c] < least:
-                least, first, second = gram[a, c], a, c
-    return first, second
+    return third, fourth
+
+
+@njit(cache=True, error_model="numpy")
+def _crossing(V: Any, order: Any, a: Any, b: Any) -> float:
+    total = 0.0
+    for i in order:
+        x, y = (V[i] * a).sum(), (V[i] * b).sum()
+        if (x > 0.0) != (y > 0.0):
+            total += min(abs(x), abs(y))
+    return total
+
+
+@njit(cache=True, error_model="numpy")
+def _turn(a: Any, b: Any, pulls_a: Any, pulls_b: Any) -> float:
+    """What the rows that switch between two rays amount to."""
+    total = 0.0
+    for half in range(2):
+        change = pulls_a[half] - pulls_b[half]
+        at_a, at_b = (change * a).sum(), -(change * b).sum()
+        if at_a + at_b > 0.0:
+            total += at_a * at_b / (at_a + at_b)
+    return total

@@ -22,9 +22,10 @@ from globalmin.regularized.master import Master
 from globalmin.regularized.network import RegularizedNetwork
 from globalmin.regularized.objective import objective
 
-ROUNDS = 100
+ROUNDS = 200
 _VIOLATION = 1e-7  # of b, above which a direction found by sampling is added
-_SEARCHED = 2e-4  # of b, above which the search over cones must find a direction
+_SEARCHED = 3e-5  # of b, above which the search over cones must find a direction
+_MET = 24  # directions that one search may find
 _ALIKE = 1.0 - 1e-7  # cosine of directions of which one is enough
 _COLUMNS = 400  # above which those without weight are forgotten
 
@@ -153,9 +154,6 @@ def _met_by_cones(columns: _Columns, rng: np.random.Generator, max_cones: int) -
     design, u = columns.design, columns.master.dual()
     if design.is_free or design.Z.shape[1] > LARGEST_DIMENSION or not max_cones:
         return np.zeros((0, design.Z.shape[1]))
-    met: list[Array] = []
-    for sign in (1.0, -1.0):
-        found = search_cones(design.Z, sign * u, design.b * (1.0 + _SEARCHED), max_cones=max_cones)
-        if found.above is not None:
-            met.append(found.above)
-    return _violated(columns, rng, np.array(met)) if met else np.zeros((0, design.Z.shape[1]))
+    level = design.b * (1.0 + _SEARCHED)
+    found = search_cones(design.Z, u, level, max_cones=max_cones, max_met=_MET)
+    return _violated(columns, rng, found.above) if len(found.above) else found.above

@@ -34,9 +34,9 @@ Constraint = Literal["spectral", "cones", "slabs"]
 SHRINK = 1e-7  # of u, so that the matrices of R4 are positive definite with this much room
 MAX_CONES = 100_000  # the checker needs up to half a millisecond for each
 # room above H, cones; coarse at first, where a search that does not end is found out cheaply
-_LADDER = (0.3, 0.03, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 1e-6)
-# near a tie the checker's integers may need more cones than these floats
-_MORE_CONES = 1.5
+_LADDER = (1.0, 0.3, 0.03, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 1e-6)
+_BETWEEN = 2  # rooms tried between the last one that closed and the first one that did not
+_MORE_CONES = 1.1  # the checker's integers may need a few more cones than these floats
 _HIGHER = 20  # times that a search may correct the estimate of H
 # unknowns of the relaxation up to which a Newton step takes less than a tenth of a second
 _LARGEST_RELAXATION = 700
@@ -303,16 +303,20 @@ def floor_by_cones(
     free hidden biases the rows are differences to every row in turn.
     """
     height = estimate_height(design, u, np.random.default_rng(seed), known)
-    best = None
-    for room in _LADDER:
-        closed = _closed_height(design, u, height, room, int(max_cones / _MORE_CONES))
-        if closed is None:
-            break
-        height = closed
-        scale = min(1.0, design.b / (height * (1.0 + room))) if height > 0 else 1.0
-        best = _higher(best, FullBound(scale * u, floor_of(design, scale * u), "cones"))
-        if best is not None and best.floor >= target:
-            break
+    best, closed, failed, limit = None, np.inf, 0.0, int(max_cones / _MORE_CONES)
+    rooms = list(_LADDER)
+    while rooms and (best is None or best.floor < target):
+        room = rooms.pop(0)
+        reached = _closed_height(design, u, height, room, limit)
+        if reached is None:
+            # between the two, as often as there is a room that closed
+            rooms = [] if failed or not np.isfinite(closed) else [0.0] * _BETWEEN
+            failed = room
+        else:
+            height, closed = reached, room
+            scale = min(1.0, design.b / (height * (1.0 + room))) if height > 0 else 1.0
+            best = _higher(best, FullBound(scale * u, floor_of(design, scale * u), "cones"))
+        rooms = [np.sqrt(closed * failed), *rooms[1:]] if failed and rooms else rooms
     return best
 
 
@@ -336,13 +340,12 @@ def _largest_met(design: Design, u: Array, b: float, max_cones: int) -> float | 
     """
     used = 0
     for rows in _searched_rows(design):
-        for sign in (1.0, -1.0):
-            found = search_cones(rows, sign * u, b, max_cones=max_cones - used)
-            used += found.n_cones
-            if found.above is not None:
-                return _ascended(rows, sign * u, found.above)
-            if not found.is_closed:
-                return None
+        found = search_cones(rows, u, b, max_cones=max_cones - used)
+        used += found.n_cones
+        if len(found.above):
+            return max(_ascended(rows, sign * u, found.above[0]) for sign in (1.0, -1.0))
+        if not found.is_closed:
+            return None
     return 0.0
 
 

@@ -129,10 +129,12 @@ def _with_slopes(
     """Slopes of the undecided rows that follow q."""
     slopes = [_balanced(corner.along(row)) for row in rows]
     for _ in range(TURNS):
+        steps = [int(slope * STEPS) for slope in slopes]
+        slopes = [step / STEPS for step in steps]
         pulls = [dot(slopes, entries) for entries in zip(*rows, strict=True)]
         q = corner.shortest(corner.along(list(map(add, base, pulls))))[1]
         if dot(q, q) <= 1:
-            yield Proposal(q, slopes=[int(slope * STEPS) for slope in slopes])
+            yield Proposal(q, slopes=steps)
         slopes = _turned(rows, slopes, q)
 
 
