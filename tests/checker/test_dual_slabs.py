@@ -14,6 +14,7 @@ from tests.checker.slab_cases import slab_witness
 from tests.corpus.whole_files import opened
 from tests.oracles.fraction_checker import check_bytes as slow_check
 
+from globalmin_check.claims import dual_slabs
 from globalmin_check.engine import check_bytes
 
 F = Fraction
@@ -80,6 +81,20 @@ def test_a_row_beside_the_center_is_not_decided_at_zero():
     file.tensors["claims.0.center"] = np.array([1e-3])
     assert verdict(file.sealed()) == "REJECTED"
     assert "Y9" in check_bytes(file.sealed()).reason
+
+
+def test_a_row_is_decided_up_to_the_nearer_end_of_a_slab():
+    """On each side by itself: a file has both, and the other one would refuse it."""
+    beyond = 1 + F(1, 10**30)
+    for square, ends, expected in (
+        (F(1), (F(1), F(2)), True),
+        (beyond, (F(1), F(2)), None),
+        (F(1), (F(-2), F(-1)), False),
+        (beyond, (F(-2), F(-1)), None),
+        (F(0), (F(-1), F(1)), None),
+        (F(1), (F(-3), F(-2)), False),
+    ):
+        assert dual_slabs._decided(square, ends) is expected
 
 
 def test_golden_one_slab_proves_its_bound_and_no_less():

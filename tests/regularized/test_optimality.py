@@ -89,6 +89,47 @@ def test_perceptron_of_few_columns_has_a_proved_gap() -> None:
     assert 0 <= found.lower_bound <= found.best_objective <= found.objective
 
 
+def test_a_perceptron_that_classifies_has_a_proved_gap() -> None:
+    """Free biases in five columns, logistic loss, by slabs: above the floor, below the best
+    constant, and within a fifth of the minimum.
+    """
+    X, y = _table(30, 5)
+    labels = np.where(y > np.median(y), "b", "a")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = MLPClassifier((4,), alpha=6.0, solver="lbfgs", max_iter=2000, random_state=0)
+        model.fit(X, labels)
+    found = gm.optimality_gap(model, (X, labels), starts=1, max_cones=0)
+    assert found.verdict == "ACCEPTED"
+    assert (found.constraint, found.problem.loss.name) == ("slabs", "logistic")
+    assert found.lower_bound <= found.best_objective <= found.objective < 30 * np.log(2.0)
+    assert found.relative_gap <= 0.2
+
+
+def test_a_torch_module_and_our_classifier_have_proved_gaps() -> None:
+    """Of one problem with penalized biases: the module with the weights of our network has its
+    objective, and the same floor up to the search for it.
+    """
+    torch = pytest.importorskip("torch")
+    X, y = _table(30, 3)
+    y = np.where(y > np.median(y), 1.0, -1.0)
+    model = gm.ReluNetworkClassifier(weight_decay=3.0, certify=False, random_state=0).fit(X, y)
+    ours = gm.optimality_gap(model, (X, y), starts=1)
+    network, rows = ours.network, ours.problem.X
+    layers = torch.nn.Linear(3, len(network.v)), torch.nn.Linear(len(network.v), 1)
+    module = torch.nn.Sequential(layers[0], torch.nn.ReLU(), layers[1]).double()
+    with torch.no_grad():
+        layers[0].weight[:] = torch.tensor(network.W)
+        layers[0].bias[:] = torch.tensor(network.bias)
+        layers[1].weight[0] = torch.tensor(network.v)
+        layers[1].bias[:] = float(network.intercept)
+    theirs = gm.optimality_gap(module, (rows, y), "logistic", weight_decay=3.0, starts=1)
+    assert ours.verdict == theirs.verdict == "ACCEPTED"
+    assert theirs.objective == pytest.approx(ours.objective, rel=1e-9)
+    assert ours.relative_gap <= 1e-3
+    assert theirs.relative_gap <= 1e-3
+
+
 def test_shallow_network_and_our_estimator_are_read() -> None:
     X, y = _table()
     data = gm.Dataset(X, y, bias=True, scaling="none")

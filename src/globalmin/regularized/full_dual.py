@@ -34,7 +34,7 @@ Constraint = Literal["spectral", "cones", "slabs"]
 SHRINK = 1e-7  # of u, so that the matrices of R4 are positive definite with this much room
 MAX_CONES = 100_000  # the checker needs up to half a millisecond for each
 # room above H, cones; coarse at first, where a search that does not end is found out cheaply
-_LADDER = (1.0, 0.3, 0.03, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 1e-6)
+_LADDER = (3.0, 1.0, 0.3, 0.03, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 1e-6)
 _BETWEEN = 2  # rooms tried between the last one that closed and the first one that did not
 _MORE_CONES = 1.1  # the checker's integers may need a few more cones than these floats
 _HIGHER = 20  # times that a search may correct the estimate of H
