@@ -18,7 +18,7 @@ def test_a_table_gives_an_accepted_certificate_and_curves(run, table, tmp_path):
     assert ended.code == 0, ended
     assert everything_below(out) == {
         "certificate.gmc", "fit.json", "model.safetensors", "predictions.csv", "report.html",
-        "terms.svg", "terms.png",
+        "terms.svg", "terms.png", "terms.csv",
     }  # fmt: skip
     assert check_file(out / "certificate.gmc").verdict.value == "ACCEPTED"
     assert ended.json["relative_gap"][0] <= 1e-6
@@ -50,6 +50,9 @@ def test_what_does_not_fit_is_refused(run, table):
         (("--model", "subtractive"), "--model"),
         (("--model", "additive", "--loss", "absolute"), "--loss"),
         (("--model", "additive", "--interactions", "triples"), "--interactions"),
+        (("--model", "additive", "--bins", "1"), "--bins"),
+        (("--model", "quadratic", "--bins", "8"), "--bins 8 is for additive networks"),
+        (("--interpolate", "--bins", "8"), "--bins"),
         (("--model", "additive", "-t", "a"), "--target once"),
         (("--model", "additive", "--task", "ranking"), "--task"),
         (("--model", "additive", "--task", "regression", "--loss", "hinge"), "--loss"),
@@ -58,6 +61,27 @@ def test_what_does_not_fit_is_refused(run, table):
         ended = run("fit", table(), "-t", "price", *wrong)
         assert ended.code == 2
         assert said in ended.err
+
+
+def test_pairs_with_bins_say_so_and_their_surfaces_are_in_the_csv_file(run, table, tmp_path):
+    out = tmp_path / "o"
+    ended = run("fit", table(80), "-t", "price", "--model", "additive", "--interactions", "pairs",
+                "--bins", 6, "--weight-decay", 5, "--gap", 1e-4, "--out", out,
+                "--json")  # fmt: skip
+    assert ended.code == 0, ended
+    assert "binned to at most 6 values" in ended.json["statement"]
+    with (out / "terms.csv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    terms = ended.json["all_terms"][0][:9]
+    assert [*dict.fromkeys(row["term"] for row in rows)] == [term["name"] for term in terms]
+    assert {row["term"] for row in rows if row["y"]} == {
+        term["name"] for term in terms if "×" in term["name"]
+    }
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert 'download="terms.csv" href="data:text/csv' in page
+    (out / "terms.csv").unlink()  # a folder of an older version
+    assert run("report", out).code == 0
+    assert 'download="terms.csv"' not in (out / "report.html").read_text(encoding="utf-8")
 
 
 def _named(rows):

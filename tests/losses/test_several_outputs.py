@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 
 import globalmin as gm
 from globalmin.losses import get_loss
-from globalmin.losses.several import SquaredOutputs, probabilities
+from globalmin.losses.several import SquaredOutputs, one_against_rest, probabilities
 
 RNG = np.random.default_rng(12)
 F = RNG.standard_normal((7, 4)) * 2
@@ -92,6 +92,20 @@ def test_the_centers_are_the_best_constants():
         slope = weight @ loss.derivative(np.tile(centers, (7, 1)), y)
         # class 3 has weight 0: its share is set to 1e-6 of the total
         np.testing.assert_allclose(slope, 0.0, atol=1e-5 if loss.name == "softmax" else 1e-12)
+
+
+def test_probabilities_of_one_class_against_the_rest():
+    """Against 1/(1 + exp(-f)) and, for two classes, against the softmax of (0, f)."""
+    np.testing.assert_allclose(
+        one_against_rest(F[:, :1]), probabilities(np.c_[np.zeros(7), F[:, 0]]), rtol=1e-12
+    )
+    np.testing.assert_array_equal(one_against_rest(F[:, 0]), one_against_rest(F[:, :1]))
+    shares = 1.0 / (1.0 + np.exp(-F))
+    np.testing.assert_allclose(
+        one_against_rest(F), shares / shares.sum(axis=1, keepdims=True), rtol=1e-12
+    )
+    # where no class is likely none is preferred, and nothing is divided by zero
+    np.testing.assert_array_equal(one_against_rest([[-1e4, -1e5, -1e4]]), [[1 / 3] * 3])
 
 
 @pytest.mark.parametrize("value", [0.5, -1.0, np.nan, 1e9])

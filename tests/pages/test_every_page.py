@@ -17,7 +17,10 @@ LEAST_FIGURES = {
 OWN_WAY = {
     "explorer": ("button.get",),
     "reproduction": ("a[href$='.data.csv']", "figure .value title"),
-    "additive": ("figure .value title",),
+    "additive": (
+        "figure .value title",
+        "figure a.get[download='terms.csv'][href^='data:text/csv']",
+    ),
 }
 
 
@@ -56,7 +59,8 @@ def test_a_page_opens_without_complaint_or_request(
 
 def test_values_and_csv_of_every_figure(browser: Chromium, made: tuple[str, Path]) -> None:
     """Native titles under the pointer and a link that saves the numbers; the explorer has its own
-    (test_explorer_page.py), reproductions link their data files, the additive page its figure only.
+    (test_explorer_page.py), reproductions link their data files, the additive page has the
+    curves in its csv file and the rows among them in the figure only.
     """
     kind, path = made
     page = browser.open_page(path)
@@ -83,6 +87,32 @@ def test_values_and_csv_of_every_figure(browser: Chromium, made: tuple[str, Path
         })()"""
     )
     assert under  # nothing lies above it, so the pointer meets it
+    page.close()
+
+
+def test_panels_of_terms_are_wide_enough_to_read_on_a_phone(
+    browser: Chromium, made: tuple[str, Path]
+) -> None:
+    """A panel keeps 15 rem, the picture scrolls by itself, and the page does not; on a desktop the
+    picture is as wide as the page.
+    """
+    kind, path = made
+    if kind != "additive":
+        pytest.skip("has no panels")
+    find = (
+        "(() => { const box = document.querySelector('.panels'), svg = box.querySelector('svg');"
+        "return [svg.getBoundingClientRect().width, box.clientWidth, box.scrollWidth, "
+        "+getComputedStyle(box).getPropertyValue('--panels')] })()"
+    )
+    page = browser.open_page(path, width=390, height=844)
+    wide, box, inside, panels = page.evaluate(find)
+    assert panels == 3
+    assert wide == pytest.approx(3 * 240)
+    assert inside > box <= 390
+    page.close()
+    page = browser.open_page(path, width=1200, height=844)
+    wide, box, inside, _ = page.evaluate(find)
+    assert wide == box == inside
     page.close()
 
 

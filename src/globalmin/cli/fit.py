@@ -84,6 +84,12 @@ INTERACTIONS = typer.Option(
     help="Of additive networks: none, auto (the pairs that are lacked most), or all pairs.",
     rich_help_panel=REGULARIZED,
 )
+BINS = typer.Option(
+    metavar="N",
+    min=2,
+    help="Of additive networks: round every column to N values; the proof is about these.",
+    rich_help_panel=REGULARIZED,
+)
 TASK = typer.Option(
     metavar="T",
     help="auto, regression or classification; auto: classes for text and for two values.",
@@ -164,6 +170,7 @@ def fit(
     model: Annotated[str, MODEL] = "auto",
     loss: Annotated[str | None, LOSS] = None,
     interactions: Annotated[str, INTERACTIONS] = "none",
+    bins: Annotated[int | None, BINS] = None,
     task: Annotated[str, TASK] = "auto",
     gap: Annotated[float | None, GAP] = None,
     use: Annotated[list[str] | None, USE] = None,
@@ -239,7 +246,7 @@ def fit(
         from globalmin.cli.tables import Columns, column_list
 
         columns = Columns(column_list(use), column_list(drop), column_list(category), sample_weight)
-        asked = Asked(model, loss, interactions, weight_decay, task, gap, columns)
+        asked = Asked(model, loss, interactions, weight_decay, task, gap, columns, bins)
         return fit_regularized(options, asked, as_json=json)
     if patch_size is not None:
         from globalmin.cli.patches import PatchOptions, fit_patches

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 MODEL = "model.safetensors"
 OURS = re.compile(
     r"(model\.safetensors|certificate(-.+)?\.gmc|fit\.json|report\.html|predictions\.csv"
-    r"|(terms|interactions)(-\d+)?\.(svg|png))"
+    r"|(terms|interactions)(-\d+)?\.(svg|png|csv))"
 )
 
 

@@ -27,6 +27,7 @@ from globalmin.errors import DataError
 from globalmin.estimators import ProvedNetworkClassifier, ProvedNetworkRegressor
 from globalmin.estimators.proved import TASKS, is_classification
 from globalmin.files import canonical_json
+from globalmin.regularized.terms import DRAWN, table_of
 from globalmin.report import regularized_page
 from globalmin.shallow.storage import load_networks, save_networks
 
@@ -50,6 +51,7 @@ class Asked:
     task: str = "auto"
     gap: float | None = None
     columns: Columns = field(default_factory=Columns)
+    bins: int | None = None
 
 
 def fit_regularized(options: FitOptions, asked: Asked, *, as_json: bool) -> int:
@@ -107,6 +109,8 @@ def _estimator(options: FitOptions, asked: Asked, classes: bool) -> Any:
         raise typer.BadParameter(
             f"--interactions {interactions} is for additive networks: --model additive"
         )
+    if asked.bins is not None and asked.model != "additive":
+        raise typer.BadParameter(f"--bins {asked.bins} is for additive networks: --model additive")
     if asked.gap is not None and not 0 < asked.gap < 1:
         raise typer.BadParameter(f"--gap {asked.gap:g} must lie between 0 and 1")
     kind: Any = ProvedNetworkClassifier if classes else ProvedNetworkRegressor
@@ -114,6 +118,7 @@ def _estimator(options: FitOptions, asked: Asked, classes: bool) -> Any:
         models=asked.model,
         loss=asked.loss or ("logistic" if classes else "squared"),
         interactions=interactions,
+        bins=asked.bins,
         weight_decay=check_weight_decay(asked.weight_decay, asked.model),
         scaling=options.scaling,
         gap=asked.gap,
@@ -188,6 +193,7 @@ def _write(model: Any, given: Labeled, target: str, staging: Path) -> None:
         stem = staging / regularized_page.picture_stem(model.model_, i, len(chosen.networks_))
         if model.model_ == "additive":
             drawing.save(lambda i=i: chosen.plot_terms(X, y, target=i), stem)
+            stem.with_suffix(".csv").write_text(_terms_table(chosen, i), encoding="utf-8")
         elif model.model_ == "quadratic":
             drawing.save(lambda i=i: chosen.plot_interactions(target=i), stem)
     model.save(staging / MODEL)
@@ -195,6 +201,17 @@ def _write(model: Any, given: Labeled, target: str, staging: Path) -> None:
     told = {"recipe": given.recipe.to_json(), "target": target}
     save_networks(staging / MODEL, stored.networks, stored.preprocessing, stored.metadata | told)
     _write_predictions(model, given, rows, staging / PREDICTIONS)
+
+
+def _terms_table(chosen: Any, i: int) -> str:
+    """The curves and surfaces of one picture as csv text."""
+    terms = chosen.terms_
+    if not terms or not isinstance(terms[0], list):
+        return table_of({"": terms[:DRAWN]})
+    if len(chosen.networks_) == 1:  # all classes in one picture
+        named = zip(chosen.classes_.tolist(), terms, strict=True)
+        return table_of({str(name): part for name, part in named})
+    return table_of({"": terms[i][:DRAWN]})
 
 
 def _write_predictions(

@@ -21,7 +21,7 @@ from globalmin.regularized.objective import HIDDEN_BIASES, Groups, HiddenBias
 from globalmin.regularized.preparation import Settings
 from globalmin.regularized.screening import lacking_pairs
 from globalmin.regularized.shared import SharedNetwork
-from globalmin.regularized.terms import Term, terms_of
+from globalmin.regularized.terms import DRAWN, Term, terms_of
 from globalmin.regularized.train import train_regularized
 
 if TYPE_CHECKING:
@@ -147,7 +147,9 @@ class AdditiveNetworkEstimator(RegularizedEstimator):
             return [str(name) for name in given]
         return [f"column {j}" for j in range(self._rows.shape[1])]
 
-    def plot_terms(self, X: Any = None, y: Any = None, *, target: int = 0, most: int = 9) -> Figure:
+    def plot_terms(
+        self, X: Any = None, y: Any = None, *, target: int = 0, most: int = DRAWN
+    ) -> Figure:
         """The terms as curves and surfaces, the largest first, with the rows drawn where they lie.
 
         Parameters

@@ -51,6 +51,7 @@ CHOICE_CONSTRAINTS: dict[str, list[Any]] = {
     "models": [StrOptions({"auto", *MODELS}), list, tuple],
     "weight_decay": [StrOptions({"cv"}), Interval(Real, 0, None, closed="neither")],
     "interactions": [StrOptions({"none", "auto", "pairs"}), list, tuple],
+    "bins": [None, Interval(Integral, 2, None, closed="left")],
     "scaling": [StrOptions({"standardize", "none"})],
     "gap": [None, Interval(Real, 0, 1, closed="neither")],
     "cv": [Interval(Integral, 2, None, closed="left"), "cv_object"],
@@ -67,6 +68,7 @@ class ProvedNetworkEstimator(BaseEstimator):
     loss: str
     weight_decay: float | str
     interactions: str | Sequence[Sequence[int]]
+    bins: int | None
     scaling: Literal["standardize", "none"]
     gap: float | None
     cv: Any
@@ -196,7 +198,7 @@ class ProvedNetworkEstimator(BaseEstimator):
         if not self._classifies:
             options["loss_parameter"] = getattr(self, "loss_parameter", None)
         if name == "additive":
-            options["interactions"] = self.interactions
+            options |= {"interactions": self.interactions, "bins": self.bins}
         return KINDS[name, self._classifies](**options)
 
     def _first_proved(self, ranked: Sequence[Trial], given: Given) -> tuple[Trial, list[Candidate]]:

@@ -22,7 +22,7 @@ from globalmin.estimators._additive import SHARED_CONSTRAINTS, AdditiveNetworkEs
 from globalmin.estimators._regularized import checked_weight
 from globalmin.estimators.shallow import _signs, _winners
 from globalmin.losses import get_loss
-from globalmin.losses.several import probabilities
+from globalmin.losses.several import one_against_rest, probabilities
 from globalmin.regularized.objective import HiddenBias
 
 if TYPE_CHECKING:
@@ -392,8 +392,4 @@ class AdditiveNetworkClassifier(ClassifierMixin, AdditiveNetworkEstimator):
         outputs = self._outputs(X)
         if outputs.ndim == 3:
             return probabilities(outputs[:, 0])
-        share = 0.5 * (1.0 + np.tanh(0.5 * outputs))
-        if len(self.classes_) == 2:
-            return np.hstack([1.0 - share, share])
-        total = share.sum(axis=1, keepdims=True)
-        return np.where(total > 0, share / np.where(total > 0, total, 1.0), 1.0 / share.shape[1])
+        return one_against_rest(outputs)

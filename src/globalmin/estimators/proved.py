@@ -51,6 +51,8 @@ class ProvedNetworkRegressor(RegressorMixin, ProvedNetworkEstimator):
         "cv", or a number b > 0 if one model is named: every model has another penalty.
     interactions : str | Sequence[Sequence[int]]
         Of additive networks, see `AdditiveNetworkRegressor`.
+    bins : int | None
+        Of additive networks, see `AdditiveNetworkRegressor`.
     scaling : str
         "standardize" or "none". Undone by `predict`.
     gap : float | None
@@ -132,6 +134,7 @@ class ProvedNetworkRegressor(RegressorMixin, ProvedNetworkEstimator):
         loss_parameter: float | None = None,
         weight_decay: float | str = "cv",
         interactions: str | Sequence[Sequence[int]] = "none",
+        bins: int | None = None,
         scaling: Literal["standardize", "none"] = "standardize",
         gap: float | None = None,
         cv: Any = 5,
@@ -143,6 +146,7 @@ class ProvedNetworkRegressor(RegressorMixin, ProvedNetworkEstimator):
         self.loss_parameter = loss_parameter
         self.weight_decay = weight_decay
         self.interactions = interactions
+        self.bins = bins
         self.scaling = scaling
         self.gap = gap
         self.cv = cv
@@ -197,6 +201,8 @@ class ProvedNetworkClassifier(ClassifierMixin, ProvedNetworkEstimator):
     weight_decay : float | str
         As in `ProvedNetworkRegressor`.
     interactions : str | Sequence[Sequence[int]]
+        As in `ProvedNetworkRegressor`.
+    bins : int | None
         As in `ProvedNetworkRegressor`.
     scaling : str
         As in `ProvedNetworkRegressor`; the labels are classes.
@@ -258,6 +264,7 @@ class ProvedNetworkClassifier(ClassifierMixin, ProvedNetworkEstimator):
         loss: str = "logistic",
         weight_decay: float | str = "cv",
         interactions: str | Sequence[Sequence[int]] = "none",
+        bins: int | None = None,
         scaling: Literal["standardize", "none"] = "standardize",
         gap: float | None = None,
         cv: Any = 5,
@@ -268,6 +275,7 @@ class ProvedNetworkClassifier(ClassifierMixin, ProvedNetworkEstimator):
         self.loss = loss
         self.weight_decay = weight_decay
         self.interactions = interactions
+        self.bins = bins
         self.scaling = scaling
         self.gap = gap
         self.cv = cv

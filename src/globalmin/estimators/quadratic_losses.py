@@ -20,6 +20,7 @@ from globalmin.errors import DataError
 from globalmin.estimators._regularized import checked_weight
 from globalmin.estimators._squares import SQUARES_CONSTRAINTS, SquaresNetworkEstimator
 from globalmin.estimators.shallow import _signs, _winners
+from globalmin.losses.several import one_against_rest
 
 if TYPE_CHECKING:
     from typing import Self
@@ -201,11 +202,7 @@ class QuadraticNetworkClassifier(ClassifierMixin, SquaresNetworkEstimator):
         """Probabilities, (m, classes); of several networks normalized to sum 1. Only for the loss
         "logistic".
         """
-        share = 0.5 * (1.0 + np.tanh(0.5 * self._outputs(X)))
-        if len(self.classes_) == 2:
-            return np.hstack([1.0 - share, share])
-        total = share.sum(axis=1, keepdims=True)
-        return np.where(total > 0, share / np.where(total > 0, total, 1.0), 1.0 / share.shape[1])
+        return one_against_rest(self._outputs(X))
 
 
 class SquaresNetworkRegressor(RegressorMixin, SquaresNetworkEstimator):

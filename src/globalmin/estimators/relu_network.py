@@ -21,6 +21,7 @@ from globalmin.data import Dataset
 from globalmin.errors import DataError
 from globalmin.estimators._relu import RELU_CONSTRAINTS, ReluNetworkEstimator
 from globalmin.losses import get_loss
+from globalmin.losses.several import one_against_rest
 from globalmin.regularized.objective import HiddenBias
 
 if TYPE_CHECKING:
@@ -334,17 +335,10 @@ class ReluNetworkClassifier(ClassifierMixin, ReluNetworkEstimator):
 
         More than two classes: those of one class against the others, scaled to sum 1.
         """
-        positive = _sigmoid(self.decision_function(X))
-        if positive.ndim == 1:
-            return np.stack([1.0 - positive, positive], axis=1)
-        return positive / positive.sum(axis=1, keepdims=True)
+        return one_against_rest(self.decision_function(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row."""
         scores = self.decision_function(X)
         winners = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[winners]
-
-
-def _sigmoid(z: Array) -> Array:
-    return 0.5 * (1.0 + np.tanh(0.5 * z))

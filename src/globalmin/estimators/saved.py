@@ -17,6 +17,7 @@ from globalmin.data.preprocessing import Preprocessing
 from globalmin.data.raw_table import RawTable, raw_table_of
 from globalmin.data.recipe import Recipe
 from globalmin.errors import DataError
+from globalmin.losses.several import one_against_rest, probabilities
 from globalmin.patches.storage import is_patch_network, load_patch_network
 from globalmin.shallow.storage import load_networks
 
@@ -99,14 +100,7 @@ class SavedModel:
                 f"{', '.join(PROBABILITIES)}"
             )
         outputs = self._outputs(X)
-        if self.loss == "softmax":
-            shares = np.exp(outputs - outputs.max(axis=1, keepdims=True))
-            return shares / shares.sum(axis=1, keepdims=True)
-        shares = 0.5 * (1.0 + np.tanh(0.5 * outputs))
-        if len(self.classes) == 2:
-            return np.hstack([1.0 - shares, shares])
-        total = shares.sum(axis=1, keepdims=True)
-        return np.where(total > 0, shares / np.where(total > 0, total, 1.0), 1.0 / shares.shape[1])
+        return probabilities(outputs) if self.loss == "softmax" else one_against_rest(outputs)
 
     def _outputs(self, X: object) -> Array:
         rows = self._numbers(X)

@@ -19,6 +19,7 @@ from globalmin.activations import get_activation
 from globalmin.activations.functions import logistic
 from globalmin.data.validation import as_floats, as_matrix, frozen
 from globalmin.errors import DataError
+from globalmin.losses.several import probabilities
 
 if TYPE_CHECKING:
     from globalmin.deep.network import DeepNetwork
@@ -318,8 +319,7 @@ def output_values(z: Array, output: str) -> Array:
     if output == "exp":
         return np.exp(z)
     if output == "softmax":
-        shifted = np.exp(z - z.max(axis=1, keepdims=True))
-        return shifted / shifted.sum(axis=1, keepdims=True)
+        return probabilities(z)
     return logistic(z) if output == "sigmoid" else get_activation(output)(z)
 
 

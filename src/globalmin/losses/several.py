@@ -165,3 +165,16 @@ def probabilities(f: ArrayLike) -> Array:
     outputs = np.asarray(f, dtype=np.float64)
     grown = np.exp(outputs - outputs.max(axis=1, keepdims=True))
     return grown / grown.sum(axis=1, keepdims=True)
+
+
+def one_against_rest(f: ArrayLike) -> Array:
+    """Probabilities of classes, m x classes, from the log odds of one class against the others: one
+    column (or m numbers) for the second of two classes, or one for each class, scaled to sum 1.
+    """
+    outputs = np.asarray(f, dtype=np.float64)
+    shares = 0.5 * (1.0 + np.tanh(0.5 * outputs.reshape(len(outputs), -1)))
+    if shares.shape[1] == 1:
+        return np.hstack([1.0 - shares, shares])
+    total = shares.sum(axis=1, keepdims=True)
+    # where all have underflowed none is preferred
+    return np.where(total > 0, shares / np.where(total > 0, total, 1.0), 1.0 / shares.shape[1])

@@ -4,7 +4,11 @@ user's units, so that a person can read the model.
 
 from __future__ import annotations
 
+import csv
+import io
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 
 import numpy as np
 
@@ -13,6 +17,7 @@ from globalmin.data.preprocessing import Preprocessing
 from globalmin.regularized.network import RegularizedNetwork
 
 GRID = 41  # points along each axis of a surface
+DRAWN = 9  # terms in a picture, if nothing else is asked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,3 +115,21 @@ def _kinks(
 
 def _axes(X: Array, columns: tuple[int, ...]) -> tuple[Array, ...]:
     return tuple(np.linspace(X[:, j].min(), X[:, j].max(), GRID) for j in columns)
+
+
+def table_of(terms: Mapping[str, Sequence[Term]]) -> str:
+    """Terms of each class (or of "" where there is one output) as csv text: a line for every knot
+    of a curve, and for every point of the grid of a surface, which has a second coordinate.
+    """
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    has_classes = "" not in terms
+    writer.writerow([*(["class"] if has_classes else []), "term", "x", "y", "value"])
+    for name, part in terms.items():
+        for term in part:
+            places = product(*(knots.tolist() for knots in term.knots))
+            for place, value in zip(places, term.values.ravel().tolist(), strict=True):
+                x, y = f"{place[0]:.8g}", f"{place[1]:.8g}" if len(place) > 1 else ""
+                row = [term.name, x, y, f"{value:.8g}"]
+                writer.writerow([name, *row] if has_classes else row)
+    return stream.getvalue()

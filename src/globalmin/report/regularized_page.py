@@ -6,11 +6,13 @@ curves, interactions, or the bound that was used.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from globalmin.drawing import as_inline
+from globalmin.drawn_values import data_address
 from globalmin.errors import DataError
 from globalmin.report.template import filled, markup
 from globalmin.report.words import nearest_text, typeset, upper_text
@@ -34,6 +36,7 @@ BOUNDS = {
     "spectral": "one matrix inequality for all neurons (R4)",
     "quadratic": "the largest eigenvalue of one matrix (R5)",
 }
+_PANEL = 190.0  # points that a panel of a picture is wide, nearly
 _ROUNDING = 1e-12  # of a number that went through decimals
 
 
@@ -130,7 +133,7 @@ def _part(facts: Mapping[str, Any], folder: Path, j: int, count: int) -> dict[st
     }
 
 
-def _pictures(facts: Mapping[str, Any], folder: Path, j: int, count: int) -> list[Any]:
+def _pictures(facts: Mapping[str, Any], folder: Path, j: int, count: int) -> list[dict[str, Any]]:
     """Those of one network; a file about several classes together has one for each."""
     kind, networks = facts["network"]["kind"], len(facts["network"]["width"])
     if kind == "relu":
@@ -141,9 +144,25 @@ def _pictures(facts: Mapping[str, Any], folder: Path, j: int, count: int) -> lis
     which = [j] if count == networks else list(range(networks))
     found = []
     for i in which:
-        svg = (folder / f"{picture_stem(kind, i, networks)}.svg").read_text(encoding="utf-8")
-        found.append(markup(as_inline(svg, f"terms{i}", label)))
+        stem = picture_stem(kind, i, networks)
+        drawn = as_inline((folder / f"{stem}.svg").read_text("utf-8"), f"terms{i}", label)
+        table = folder / f"{stem}.csv"  # folders of before there was one have none
+        is_there = table.is_file() and table.stat().st_size <= MAX_BYTES
+        found.append(
+            {
+                "svg": markup(drawn),
+                "panels": _panels(drawn),
+                "data": data_address(table.read_text("utf-8")) if is_there else "",
+                "file": table.name,
+            }
+        )
     return found
+
+
+def _panels(svg: str) -> int:
+    """How many panels stand side by side in a drawing, by its width in points."""
+    width = re.match(r'<svg viewBox="0 0 ([\d.]+) ', svg)
+    return 1 if width is None else max(1, round(float(width[1]) / _PANEL))
 
 
 def _terms(terms: list[dict[str, Any]]) -> list[tuple[str, str, Any]]:
