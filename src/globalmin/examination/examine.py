@@ -50,7 +50,7 @@ def examine(
     near_tol: float = 1e-3,
     max_iter: int = 500,
     seed: int = 0,
-    **penalty: Any,
+    **options: Any,
 ) -> Examination | PenalizedExamination:
     r"""Whether a network is a global minimum of its training loss, near one, a saddle, a trap, or
     not trained far enough; and what training from its weights reaches.
@@ -85,7 +85,7 @@ def examine(
         Most steps of polishing.
     seed : int
         Of the starts elsewhere, which are tried at stationary points only.
-    penalty : Any
+    options : Any
         With `loss` or `weight_decay`: `hidden_bias`, `intercept`, `linear`, `tau`, `sample_weight`,
         `starts`, `max_seconds` and `max_cones` of `optimality_gap`.
 
@@ -106,11 +106,11 @@ def examine(
     """
     if weight_decay is not None or loss not in (None, "squared"):
         given = one_output(model, output, activation)
-        options = {"loss": loss, "weight_decay": weight_decay, "seed": seed, **penalty}
-        return examine_penalized(given, data, gap_tol=gap_tol, near_tol=near_tol, **options)
-    if penalty:
+        asked = {"loss": loss, "weight_decay": weight_decay, "seed": seed, **options}
+        return examine_penalized(given, data, gap_tol=gap_tol, near_tol=near_tol, **asked)
+    if options:
         raise DataError(
-            f"{', '.join(sorted(penalty))}: for a penalized objective; give weight_decay too"
+            f"{', '.join(sorted(options))}: for a penalized objective; give weight_decay too"
         )
     one_of("trained", trained, TRAINED)
     return _examined(
