@@ -56,6 +56,7 @@ from globalmin.estimators.saved import SavedModel as SavedModel
 from globalmin.estimators.saved import load as load
 from globalmin.examination.examine import examine as examine
 from globalmin.examination.outcome import Examination as Examination
+from globalmin.examination.penalized import PenalizedExamination as PenalizedExamination
 from globalmin.factorization.claims import certify_factorization as certify_factorization
 from globalmin.factorization.factors import Factors as Factors
 from globalmin.factorization.train import factorize as factorize

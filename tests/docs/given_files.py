@@ -50,6 +50,40 @@ def _plan(path: Path) -> None:
         target.write_text(text, encoding="utf-8")
 
 
+def _theirs(path: Path) -> None:
+    """A network for the houses that reaches every price, as ONNX; relu weights as plain arrays."""
+    houses = path.with_name("houses.csv")
+    if not houses.exists():
+        _houses(houses)
+    data = gm.Dataset.load(houses, target="price")
+    if path.suffix == ".npz":
+        rng = np.random.default_rng(0)
+        np.savez(path, W=rng.standard_normal((4, 3)), b=np.zeros(4), v=np.ones(4), c0=0.0)
+        return
+    network = gm.ShallowNetwork.initialize(data, width=60, activation="tanh", seed=0)
+    run = gm.train(network, data)
+    gm.interop.to_onnx(run.network, path, preprocessing=data.preprocessing)
+
+
+def _explorer(path: Path) -> None:
+    """What the page saves: weights with their scaling, and the rows."""
+    table = path.with_name("explorer.csv")
+    _houses(table)
+    lines = table.read_text(encoding="utf-8").splitlines()[:25]
+    table.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    data = gm.Dataset.load(table, target="price")
+    network = gm.ShallowNetwork.initialize(data, width=30, activation="softplus", seed=0)
+    gm.save_network(path, gm.train(network, data).network, data.preprocessing)
+
+
+def _points(path: Path) -> None:
+    """Few enough that the replay of a run takes a second."""
+    data = gm.generators.sphere_with_random_labels(6, 8, seed=0)
+    table = np.column_stack([data.X, data.y])
+    names = ",".join([*(f"x{j}" for j in range(8)), "y"])
+    np.savetxt(path, table, fmt="%.17g", delimiter=",", header=names, comments="")
+
+
 GIVEN = {
     "houses.csv": _houses,
     "diabetes.csv": _diabetes,
@@ -57,4 +91,8 @@ GIVEN = {
     "fit.gmc": _certificate,
     "apart.gmc": partial(_certificate, store_data=False),
     "plan.toml": _plan,
+    "theirs.onnx": _theirs,
+    "theirs.npz": _theirs,
+    "explorer.safetensors": _explorer,
+    "points.csv": _points,
 }

@@ -14,6 +14,7 @@ from globalmin.cli import (
     attest,
     certify,
     classify,
+    completion,
     doctor,
     examine,
     explore,
@@ -100,6 +101,7 @@ for _command in (
     explore.explore,
     theorem.cite,
     attest.attest,
+    completion.completion,
     doctor.doctor,
 ):
     app.command()(_interruptible(_command))
@@ -111,6 +113,7 @@ app.add_typer(sweep.app)
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the application; every outcome, errors included, ends as an exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    completion.answer_shells()
     try:
         with warnings_to_stderr():
             return int(app(args=given, prog_name="globalmin", standalone_mode=False) or 0)

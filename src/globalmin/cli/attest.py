@@ -4,10 +4,13 @@ digests.
 
 from __future__ import annotations
 
+from json import dumps
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from globalmin.cli.arguments import JSON
 
 FILE = typer.Argument(metavar="FILE", help="A certificate, .gmc.", exists=True, dir_okay=False)
 MODEL = typer.Option(
@@ -30,6 +33,7 @@ def attest(
         Path | None,
         typer.Option(metavar="FILE", help="Where to write it.", show_default="standard output"),
     ] = None,
+    json: Annotated[bool, JSON] = False,
 ) -> int:
     """Check FILE and write an in-toto statement about it, to be signed by a tool of yours.
 
@@ -43,11 +47,9 @@ def attest(
 
     path = None if out is None else check_file("--out", out)
     statement = attested(file, model=model, data=data, target=target)
-    if path is None:
-        print_json(statement)
-        return 0
-    import json
-
-    save_atomically(path, (json.dumps(statement, indent=1) + "\n").encode())
-    say(f"globalmin: wrote {path}")
+    if path is not None:
+        save_atomically(path, (dumps(statement, indent=1) + "\n").encode())
+        say(f"globalmin: wrote {path}")
+    if path is None or json:
+        print_json(statement)  # the statement itself is the object
     return 0

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from globalmin._options import TRAINABLE
+from globalmin.cli.arguments import DATA, JSON, PREDICTED, QUIET
 from globalmin.cli.brought import MODEL, NEURONS, OUTPUT, is_foreign, pose_foreign
 
 if TYPE_CHECKING:
@@ -16,16 +17,9 @@ if TYPE_CHECKING:
 
 def certify(
     model: Annotated[Path, MODEL],
-    data: Annotated[
-        Path,
-        typer.Argument(
-            metavar="DATA", help="Table: .csv, .npz or .parquet.", exists=True, dir_okay=False
-        ),
-    ],
+    data: Annotated[Path, DATA],
     *,
-    target: Annotated[
-        str, typer.Option("--target", "-t", metavar="COL", help="Column the network predicts.")
-    ],
+    target: Annotated[str, PREDICTED],
     trained: Annotated[
         str, typer.Option(metavar="W|vW|v", help="Layers that the proof may move.")
     ] = "W",
@@ -53,8 +47,8 @@ def certify(
             metavar="FILE", help="Certificate file.", show_default="MODEL with suffix .gmc"
         ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    json: Annotated[bool, JSON] = False,
+    quiet: Annotated[bool, QUIET] = False,
 ) -> int:
     """Prove something about the network in MODEL on the rows of DATA.
 

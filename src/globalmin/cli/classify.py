@@ -9,24 +9,16 @@ from typing import Annotated
 
 import typer
 
+from globalmin.cli.arguments import DATA, JSON, LANDSCAPE, PREDICTED, QUIET
 from globalmin.cli.brought import MODEL, NEURONS, OUTPUT
 
 
 def classify(
     model: Annotated[Path, MODEL],
-    data: Annotated[
-        Path,
-        typer.Argument(
-            metavar="DATA", help="Table: .csv, .npz or .parquet.", exists=True, dir_okay=False
-        ),
-    ],
+    data: Annotated[Path, DATA],
     *,
-    target: Annotated[
-        str, typer.Option("--target", "-t", metavar="COL", help="Column the network predicts.")
-    ],
-    trained: Annotated[
-        str, typer.Option(metavar="W|vW", help="Layers that the landscape is a function of.")
-    ] = "W",
+    target: Annotated[str, PREDICTED],
+    trained: Annotated[str, LANDSCAPE] = "W",
     test_size: Annotated[
         float,
         typer.Option(
@@ -45,8 +37,8 @@ def classify(
     picture: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the point, .svg or .png.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    json: Annotated[bool, JSON] = False,
+    quiet: Annotated[bool, QUIET] = False,
 ) -> int:
     """Say what kind of point the weights in MODEL are for the loss on the rows of DATA.
 

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from globalmin.cli.arguments import JSON
 
 
 def doctor(
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    json: Annotated[bool, JSON] = False,
 ) -> int:
     """Show versions and memory, and try a tiny certificate end to end."""
     from globalmin.cli import terminal

@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from globalmin.cli.arguments import (
+    DATA,
+    DECAY,
+    HIDDEN_BIAS,
+    INTERCEPT,
+    JSON,
+    LANDSCAPE,
+    LOSS,
+    PREDICTED,
+    QUIET,
+    check_penalty,
+)
 from globalmin.cli.brought import MODEL, NEURONS, OUTPUT, is_foreign
 
 
 def examine(
     model: Annotated[Path, MODEL],
-    data: Annotated[
-        Path,
-        typer.Argument(
-            metavar="DATA", help="Table: .csv, .npz or .parquet.", exists=True, dir_okay=False
-        ),
-    ],
+    data: Annotated[Path, DATA],
     *,
-    target: Annotated[
-        str, typer.Option("--target", "-t", metavar="COL", help="Column the network predicts.")
-    ],
-    trained: Annotated[
-        str, typer.Option(metavar="W|vW", help="Layers that the landscape is a function of.")
-    ] = "vW",
+    target: Annotated[str, PREDICTED],
+    loss: Annotated[str, LOSS] = "squared",
+    weight_decay: Annotated[float | None, DECAY] = None,
+    hidden_bias: Annotated[str, HIDDEN_BIAS] = "penalized",
+    intercept: Annotated[str, INTERCEPT] = "free",
+    trained: Annotated[str, LANDSCAPE] = "vW",
     activation: Annotated[str | None, NEURONS] = None,
     output: Annotated[int | None, OUTPUT] = None,
     max_iter: Annotated[
@@ -35,11 +42,12 @@ def examine(
         Path | None,
         typer.Option(metavar="DIR", help="Keep both certificates and the polished network here."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    json: Annotated[bool, JSON] = False,
+    quiet: Annotated[bool, QUIET] = False,
 ) -> int:
     """Say what the network in MODEL is for the loss on DATA, and what polishing reaches.
 
+    With --weight-decay it is the penalized objective of ReLU networks, for any convex --loss.
     A global minimum, near one (how far in loss), a saddle (which way down), a trap, or not trained
     far enough; with a certificate for the network as given and for the polished one. Exits with 0
     if the checker accepted one about the network as given.
@@ -48,6 +56,11 @@ def examine(
     from globalmin.cli.options import check_model, check_output, check_trained
 
     layers = check_trained(trained)
+    check_penalty(loss, hidden_bias, intercept)
+    if weight_decay is None and loss != "squared":
+        raise typer.BadParameter(
+            f"--loss {loss} has a proved floor with weight decay only; give --weight-decay B too"
+        )
     check_model(model)
     if out is not None:
         check_output(out)
@@ -63,7 +76,12 @@ def examine(
 
         network, rows = load_stored(model, data, target, 0.0, 0)
         output = None
-    options = {"output": output, "trained": layers, "max_iter": max_iter, "seed": seed}
+    options: dict[str, Any] = {"output": output, "seed": seed}
+    if weight_decay is None:
+        options |= {"trained": layers, "max_iter": max_iter}
+    else:
+        options |= {"loss": loss, "weight_decay": weight_decay}
+        options |= {"hidden_bias": hidden_bias, "intercept": intercept}
     with terminal.working("examining", quiet=quiet or json):
         found = look(network, rows, **options)
     written = {} if out is None else found.save(out)

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from globalmin.cli.arguments import JSON, TARGET
+
 
 def explore(
     data: Annotated[
@@ -20,11 +22,9 @@ def explore(
         ),
     ] = None,
     *,
-    target: Annotated[
-        str | None, typer.Option("--target", "-t", metavar="COL", help="Column to predict.")
-    ] = None,
+    target: Annotated[str | None, TARGET] = None,
     out: Annotated[Path, typer.Option(metavar="FILE", help="The page.")] = Path("explore.html"),
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    json: Annotated[bool, JSON] = False,
 ) -> int:
     """Write one self-contained page: train in the browser, without a server, and watch.
 

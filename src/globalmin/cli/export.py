@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from globalmin.cli.arguments import JSON
 from globalmin.cli.predict import MODEL
 
 
@@ -18,7 +19,7 @@ def export(
         bool,
         typer.Option("--single", help="float32 throughout, for devices without float64."),
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    json: Annotated[bool, JSON] = False,
 ) -> int:
     """Write a model of `globalmin fit` as an ONNX file that predicts raw rows in onnxruntime.
 

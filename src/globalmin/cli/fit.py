@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from globalmin._options import Method, Scaling, Trained, Until
+from globalmin.cli.arguments import DATA, JSON, QUIET
 
 if TYPE_CHECKING:
     from globalmin.cli.options import FitOptions
@@ -138,12 +139,7 @@ OUT = typer.Option(
 
 def fit(
     ctx: typer.Context,
-    data: Annotated[
-        Path,
-        typer.Argument(
-            metavar="DATA", help="Table: .csv, .npz or .parquet.", exists=True, dir_okay=False
-        ),
-    ],
+    data: Annotated[Path, DATA],
     *,
     target: Annotated[list[str], TARGET],
     interpolate: Annotated[bool, INTERPOLATE] = False,
@@ -185,10 +181,8 @@ def fit(
     normalize: Annotated[str, NORMALIZE] = "none",
     out: Annotated[Path | None, OUT] = None,
     force: Annotated[bool, FORCE] = False,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object instead of the table.")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    json: Annotated[bool, JSON] = False,
+    quiet: Annotated[bool, QUIET] = False,
 ) -> int:
     """Choose a network with weight decay, prove its distance to the global minimum, check it.
 

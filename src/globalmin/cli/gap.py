@@ -9,6 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from globalmin.cli.arguments import (
+    DATA,
+    DECAY,
+    HIDDEN_BIAS,
+    INTERCEPT,
+    JSON,
+    LOSS,
+    PREDICTED,
+    QUIET,
+    check_penalty,
+)
 from globalmin.cli.brought import NEURONS, OUTPUT, is_foreign, load_foreign
 
 if TYPE_CHECKING:
@@ -26,31 +37,13 @@ def gap(
             dir_okay=False,
         ),
     ],
-    data: Annotated[
-        Path,
-        typer.Argument(
-            metavar="DATA", help="Table: .csv, .npz or .parquet.", exists=True, dir_okay=False
-        ),
-    ],
+    data: Annotated[Path, DATA],
     *,
-    target: Annotated[
-        str, typer.Option("--target", "-t", metavar="COL", help="Column the network predicts.")
-    ],
-    weight_decay: Annotated[
-        float,
-        typer.Option(metavar="B", help="Of the summed loss: n times that of a mean loss."),
-    ],
-    loss: Annotated[
-        str,
-        typer.Option(
-            metavar="L",
-            help="squared, huber, quantile, poisson; labels 1, -1: logistic, hinge, squared_hinge.",
-        ),
-    ] = "squared",
-    hidden_bias: Annotated[
-        str, typer.Option(metavar="R", help="penalized, free or none.")
-    ] = "penalized",
-    intercept: Annotated[str, typer.Option(metavar="R", help="free or none.")] = "free",
+    target: Annotated[str, PREDICTED],
+    weight_decay: Annotated[float, DECAY],
+    loss: Annotated[str, LOSS] = "squared",
+    hidden_bias: Annotated[str, HIDDEN_BIAS] = "penalized",
+    intercept: Annotated[str, INTERCEPT] = "free",
     seed: Annotated[int, typer.Option(metavar="S", min=0, help="Of our own training.")] = 0,
     activation: Annotated[str | None, NEURONS] = None,
     output: Annotated[int | None, OUTPUT] = None,
@@ -60,8 +53,8 @@ def gap(
             metavar="FILE", help="Certificate file.", show_default="MODEL with suffix .gmc"
         ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    json: Annotated[bool, JSON] = False,
+    quiet: Annotated[bool, QUIET] = False,
 ) -> int:
     """Prove how far the network in MODEL is at most from the global minimum on the rows of DATA.
 
@@ -70,13 +63,9 @@ def gap(
     certificate file and checks it. Exits with 0 if the file is accepted, however wide the gap.
     """
     from globalmin.cli import terminal
-    from globalmin.cli.options import check_choice, check_file
-    from globalmin.losses import LOSSES
-    from globalmin.regularized.objective import HIDDEN_BIASES
+    from globalmin.cli.options import check_file
 
-    check_choice("--loss", loss, tuple(LOSSES))
-    check_choice("--hidden-bias", hidden_bias, HIDDEN_BIASES)
-    check_choice("--intercept", intercept, ("free", "none"))
+    check_penalty(loss, hidden_bias, intercept)
     path = check_file("--out", out or model.with_suffix(".gmc"))
     from globalmin.regularized.optimality import optimality_gap
 
@@ -92,14 +81,15 @@ def gap(
             seed=seed,
         )
     written = None if found.certificate is None else found.save_certificate(path)
+    code = terminal.ACCEPTED
+    if not found.proof.is_accepted:
+        code = terminal.code_of_proof(found.proof)
     if json:
-        terminal.print_json(_record(found, written))
+        terminal.print_json({"command": "gap", "exit_code": code, **_record(found, written)})
     else:
         rows_out = [("gap", str(found), ""), ("certificate", str(written or "none"), terminal.COPY)]
         terminal.print_rows(rows_out)
-    if found.proof.is_accepted:
-        return terminal.ACCEPTED
-    return terminal.code_of_proof(found.proof)
+    return code
 
 
 def _read(
@@ -125,7 +115,6 @@ def _read(
 
 def _record(found: OptimalityGap, written: Path | None) -> dict[str, Any]:
     return {
-        "command": "gap",
         "verdict": found.verdict,
         "sentence": str(found),
         "objective": found.objective,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from globalmin._options import SCALINGS, SCHEMES, Scaling, Scheme
+from globalmin.cli.arguments import JSON, TARGET
 from globalmin.cli.brought import OUTPUT, is_foreign
 
 if TYPE_CHECKING:
@@ -58,9 +59,7 @@ PAGE = typer.Option(metavar="FILE", help="Also write a page with pictures.")
 def inspect(
     paths: Annotated[list[Path], PATHS],
     *,
-    target: Annotated[
-        str, typer.Option("--target", "-t", metavar="COL", help="Column to predict.")
-    ],
+    target: Annotated[str, TARGET],
     network: Annotated[Path | None, NETWORK] = None,
     activation: Annotated[str | None, ACTIVATION] = None,
     width: Annotated[str, WIDTH] = "auto",
@@ -79,9 +78,7 @@ def inspect(
     depth: Annotated[int, DEPTH] = 3,
     output: Annotated[int | None, OUTPUT] = None,
     page: Annotated[Path | None, PAGE] = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object instead of the table.")
-    ] = False,
+    json: Annotated[bool, JSON] = False,
 ) -> int:
     """Check every theorem's hypotheses on the rows of DATA: widths, steps and rates, with numbers.
 
@@ -105,6 +102,7 @@ def inspect(
         data, target, network, bias=bias, scaling=scale, test_size=test_size, seed=seed,
         activation=said, output=output,
     )  # fmt: skip
+    from globalmin.cli.terminal import print_found
     from globalmin.deep.network import DeepNetwork
 
     if isinstance(given, DeepNetwork):
@@ -116,7 +114,7 @@ def inspect(
         from globalmin.inspection.deep import inspect_deep
 
         deep = inspect_deep(given, table)
-        typer.echo(deep.to_json() if json else str(deep), nl=False)
+        print_found("inspect", deep, as_json=json)
         return 0
     found = look(
         table, neurons, activation,
@@ -127,7 +125,7 @@ def inspect(
         from globalmin.report.inspection_page import save_page
 
         save_page(found, page)
-    typer.echo(found.to_json() if json else str(found), nl=False)
+    print_found("inspect", found, as_json=json)
     return 0
 
 

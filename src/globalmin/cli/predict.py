@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
+from globalmin.cli.arguments import JSON
+
 MODEL = typer.Argument(
     metavar="MODEL", help="model.safetensors of a fit, or its folder.", exists=True
 )
@@ -34,7 +36,7 @@ def predict(
     proba: Annotated[
         bool, typer.Option("--proba", help="Probabilities of the classes beside the class.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    json: Annotated[bool, JSON] = False,
 ) -> int:
     """Predict the rows of DATA with a model that `globalmin fit` wrote.
 

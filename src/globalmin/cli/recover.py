@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from globalmin._options import Estimator, Inputs, Labels
+from globalmin.cli.arguments import DATA, JSON, LABELS, QUIET
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
@@ -22,14 +23,9 @@ ROWS = 60  # of the table on the screen; the file has all
 
 
 def recover(
-    data: Annotated[
-        Path,
-        typer.Argument(
-            metavar="DATA", help="Table: .csv, .npz or .parquet.", exists=True, dir_okay=False
-        ),
-    ],
+    data: Annotated[Path, DATA],
     *,
-    target: Annotated[str, typer.Option("--target", "-t", metavar="COL", help="Column of labels.")],
+    target: Annotated[str, LABELS],
     width: Annotated[
         int, typer.Option("--neurons", "--width", metavar="K", min=1, help="Number of the neurons.")
     ],
@@ -63,10 +59,8 @@ def recover(
             metavar="DIR", help="Output folder.", show_default="DATA without suffix, plus -recovery"
         ),
     ] = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object instead of the table.")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    json: Annotated[bool, JSON] = False,
+    quiet: Annotated[bool, QUIET] = False,
 ) -> int:
     """Recover the weights of the network mean φ(w_k · x) that made the labels, with error bars.
 
@@ -105,7 +99,7 @@ def recover(
     record = _record(found, table, code)
     _write(found, table, record, folder)
     if json:
-        print_json(record)
+        print_json({"command": "recover", "exit_code": code, **record})
     else:
         _print(found, record, folder)
     return code

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from globalmin.cli.arguments import JSON
+
 
 def report(
     directory: Annotated[
@@ -15,7 +17,7 @@ def report(
             metavar="DIR", help="Output folder of globalmin fit.", exists=True, file_okay=False
         ),
     ],
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    json: Annotated[bool, JSON] = False,
 ) -> int:
     """Write DIR/report.html anew, after checking its certificates again.
 

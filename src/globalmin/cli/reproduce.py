@@ -15,6 +15,7 @@ import typer
 from globalmin import reproductions
 from globalmin._options import EXECUTORS, ExecutorName
 from globalmin.cli import terminal
+from globalmin.cli.arguments import JSON
 from globalmin.cli.options import check_choice
 from globalmin.cli.terminal import print_json, print_rows, say
 from globalmin.errors import DataError
@@ -50,9 +51,7 @@ def reproduce(
     ] = "local",
     seed: Annotated[int, typer.Option(metavar="S", min=0, help="Seed of every draw.")] = 0,
     data: Annotated[Path | None, DATA] = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object instead of the tables.")
-    ] = False,
+    json: Annotated[bool, JSON] = False,
 ) -> int:
     """Make figures and tables of the five papers, and our certified phase diagram.
 
@@ -79,6 +78,7 @@ def print_list(*, as_json: bool) -> None:
         print_json(
             {
                 "command": "reproduce list",
+                "exit_code": terminal.ACCEPTED,
                 "items": [{"item": one.item, "title": one.title} for one in known],
             }
         )

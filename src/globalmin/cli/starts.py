@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from globalmin._options import ExecutorName, Scaling
+from globalmin.cli.arguments import DATA, JSON, LABELS, QUIET
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
@@ -23,14 +24,9 @@ DRAWN = (INSPECT, *_OS, "DU-T2.2", "DU-T2.3")
 
 
 def starts(
-    data: Annotated[
-        Path,
-        typer.Argument(
-            metavar="DATA", help="Table: .csv, .npz or .parquet.", exists=True, dir_okay=False
-        ),
-    ],
+    data: Annotated[Path, DATA],
     *,
-    target: Annotated[str, typer.Option("--target", "-t", metavar="COL", help="Column of labels.")],
+    target: Annotated[str, LABELS],
     width: Annotated[
         str,
         typer.Option(
@@ -64,10 +60,8 @@ def starts(
     ] = None,
     executor: Annotated[ExecutorName, typer.Option(help="Where the seeds run.")] = "local",
     workers: Annotated[int | None, typer.Option(metavar="N", min=1, help="Processes.")] = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object instead of the table.")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    json: Annotated[bool, JSON] = False,
+    quiet: Annotated[bool, QUIET] = False,
 ) -> int:
     """Prove gradient descent from N random starts, and bound the probability that one succeeds.
 
@@ -109,11 +103,13 @@ def starts(
     asked = _widths_of_theorems(table, max(widths), activation)
     record = _record(found, asked, table)
     _write(found, record, folder, asked)
+    is_proved = any(share.n_proved for share in found)
+    code = terminal.ACCEPTED if is_proved else terminal.NOT_CERTIFIED
     if json:
-        terminal.print_json(record)
+        terminal.print_json({"command": "starts", "exit_code": code, **record})
     else:
         _print(found, asked, folder)
-    return terminal.ACCEPTED if any(s.n_proved for s in found) else terminal.NOT_CERTIFIED
+    return code
 
 
 def _widths(text: str) -> list[int]:

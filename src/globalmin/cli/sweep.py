@@ -13,6 +13,7 @@ import typer
 
 from globalmin._options import EXECUTORS
 from globalmin.cli import terminal
+from globalmin.cli.arguments import JSON
 from globalmin.cli.terminal import print_json, print_rows, say
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ WORKERS = typer.Option(metavar="N", min=1, help="Worker processes; all cores if 
 ADDRESS = typer.Option(
     metavar="A", help="Dask scheduler or Ray cluster; one is started here if left out."
 )
-JSON = typer.Option("--json", help="Print one JSON object.")
 QUIET = typer.Option("--quiet", "-q", help="No progress bar.")
 COLUMN = typer.Option(
     metavar="C", help="Result that the picture shows; the first numeric one if left out."

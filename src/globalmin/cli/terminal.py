@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 FIRST_LINE = 2.0  # seconds after which work that goes on is told of
 WIDTH = 110  # of lines that do not go to a terminal
+NARROW = 4  # columns before the texts, where labels have lines of their own
 
 Row = tuple[str, str, str]  # label, text, style of the text
 COPY = "copy"  # the style of texts to be copied: a folded command is no command
@@ -41,18 +42,37 @@ def print_rows(rows: Sequence[Row]) -> None:
     from rich.text import Text
 
     console = Console(highlight=False)
+    columns = console.width if sys.stdout.isatty() else WIDTH
     indent = 2 + max(len(label) for label, _, _ in rows)
-    width = (console.width if sys.stdout.isatty() else WIDTH) - indent
+    is_narrow = indent > columns // 2  # then labels have lines of their own
+    indent = NARROW if is_narrow else indent
     for label, text, style in rows:
-        lines = [text] if style == COPY else textwrap.wrap(text, max(width, 20)) or [""]
+        lines = [text] if style == COPY else textwrap.wrap(text, max(columns - indent, 20)) or [""]
+        if is_narrow and label:
+            for part in textwrap.wrap(label, columns):
+                console.print(Text(part, "dim"), soft_wrap=True)
         for i, line in enumerate(lines):
-            head = (label if i == 0 else "").ljust(indent)
+            head = (label if i == 0 and not is_narrow else "").ljust(indent)
             styled = (
                 Text.assemble((head, "dim"), (line, "" if style == COPY else style))
                 if line
                 else Text()
             )
             console.print(styled, soft_wrap=True)
+
+
+def print_text(text: str) -> None:
+    """Text on stdout as it is; on a terminal, lines that are too long for it are folded."""
+    if not sys.stdout.isatty():
+        sys.stdout.write(text)
+        return
+    from rich.console import Console
+
+    columns = Console().width
+    for line in text.splitlines():
+        hang = " " * min(len(line) - len(line.lstrip()) + 2, columns // 2)
+        folded = textwrap.wrap(line, columns, subsequent_indent=hang, drop_whitespace=False)
+        sys.stdout.write("\n".join(part.rstrip() for part in folded or [""]) + "\n")
 
 
 def say(message: str) -> None:
@@ -78,6 +98,14 @@ def print_json(content: dict[str, Any]) -> None:
     before.
     """
     sys.stdout.write(json.dumps(content, indent=1, allow_nan=False) + "\n")
+
+
+def print_found(command: str, found: Any, *, as_json: bool) -> None:
+    """A value with `to_json` as one JSON object, or as its text."""
+    if as_json:
+        print_json({"command": command, "exit_code": ACCEPTED, **json.loads(found.to_json())})
+    else:
+        print_text(str(found))
 
 
 @contextmanager

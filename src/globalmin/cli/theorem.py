@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from globalmin.cli.arguments import DATA, JSON, TARGET
 from globalmin.cli.inspect import (
     ACTIVATION,
     DELTA,
@@ -27,16 +28,9 @@ from globalmin.cli.inspect import (
 
 def theorem(
     item: Annotated[str, typer.Argument(metavar="ITEM", help="ID of an item such as OS-T2.1.")],
-    data: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="DATA", help="Table: .csv, .npz or .parquet.", exists=True, dir_okay=False
-        ),
-    ] = None,
+    data: Annotated[Path | None, DATA] = None,
     *,
-    target: Annotated[
-        str | None, typer.Option("--target", "-t", metavar="COL", help="Column to predict.")
-    ] = None,
+    target: Annotated[str | None, TARGET] = None,
     network: Annotated[Path | None, NETWORK] = None,
     activation: Annotated[str | None, ACTIVATION] = None,
     width: Annotated[str, WIDTH] = "auto",
@@ -53,7 +47,7 @@ def theorem(
     theta: Annotated[float, THETA] = 0.5,
     failure: Annotated[float, FAILURE] = 0.1,
     depth: Annotated[int, DEPTH] = 3,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    json: Annotated[bool, JSON] = False,
 ) -> int:
     """Say a theorem in plain words, what we corrected, and with DATA what it says of these rows.
 
@@ -71,6 +65,7 @@ def theorem(
     check_shares(delta=delta, theta=theta, failure=failure)
     if (data is None) != (target is None):
         raise typer.BadParameter("DATA and --target go together: give both, or neither")
+    from globalmin.cli.terminal import print_found
     from globalmin.theorems import theorem as ask
 
     table, given = (
@@ -85,7 +80,7 @@ def theorem(
         network=given, scheme=law, seed=seed,
         delta=delta, theta=theta, failure=failure, depth=depth,
     )  # fmt: skip
-    typer.echo(found.to_json() if json else str(found), nl=False)
+    print_found("theorem", found, as_json=json)
     return 0
 
 
@@ -96,7 +91,7 @@ def cite(
             metavar="ITEM", help="ID of an item such as SJL-T2.1, or key of a work such as SJL."
         ),
     ],
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    json: Annotated[bool, JSON] = False,
 ) -> int:
     """Name the work an item belongs to and the functions that state it."""
     from globalmin.cli import terminal
@@ -119,7 +114,7 @@ def cite(
             "work": work.key,
             "title": work.title,
         }
-        print_json({**content, "code": code})
+        print_json({"command": "cite", "exit_code": 0, **content, "code": code})
         return terminal.ACCEPTED
     rows = [("work", f"{work.key}: {work.title}", "bold")]
     nothing = "nothing to compute: see globalmin theorem"

@@ -7,7 +7,6 @@ elsewhere; everything else is said as what it is.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -18,14 +17,13 @@ import numpy as np
 from globalmin._options import TRAINED, Trained, one_of
 from globalmin._types import Array
 from globalmin.data import Dataset
-from globalmin.data.validation import as_matrix
 from globalmin.deep.inputs import prove_deep
 from globalmin.deep.network import DeepNetwork
 from globalmin.deep.train import train_deep
 from globalmin.errors import DataError, HypothesisError
 from globalmin.examination.outcome import Examination, Polished, Verdict, rounded_up
-from globalmin.interop.families import Posed
-from globalmin.interop.foreign import KINDS, from_file, read
+from globalmin.examination.penalized import PenalizedExamination, examine_penalized
+from globalmin.examination.posing import one_output, posed_model
 from globalmin.landscape.classify import classify_point
 from globalmin.proving.claim import Proves
 from globalmin.proving.producer import prove
@@ -43,6 +41,8 @@ def examine(
     model: Any,
     data: Any,
     *,
+    loss: str | None = None,
+    weight_decay: float | None = None,
     output: int | None = None,
     activation: str | None = None,
     trained: Trained = "vW",
@@ -50,12 +50,14 @@ def examine(
     near_tol: float = 1e-3,
     max_iter: int = 500,
     seed: int = 0,
-) -> Examination:
+    **options: Any,
+) -> Examination | PenalizedExamination:
     r"""Whether a network is a global minimum of its training loss, near one, a saddle, a trap, or
     not trained far enough; and what training from its weights reaches.
 
-    The loss is $\frac12\sum_i(f(x_i)-y_i)^2$, without weight decay: see `optimality_gap` for
-    networks trained with it.
+    The loss is $\frac12\sum_i(f(x_i)-y_i)^2$, without weight decay. With `loss` or `weight_decay`
+    it is the penalized objective of `optimality_gap` instead, for ReLU networks with one hidden
+    layer: classifiers with the logistic loss, robust regression, and so on.
 
     Parameters
     ----------
@@ -64,6 +66,10 @@ def examine(
         scikit-learn, Flax), or the path of its file.
     data : Any
         The pair (X, y) of raw rows and labels it was trained on; a `Dataset` for networks of ours.
+    loss : str | None
+        Another convex loss, see `get_loss` (two classes are -1 and 1); it needs a weight decay.
+    weight_decay : float | None
+        b > 0 of the summed loss, n times that of a mean loss.
     output : int | None
         Which of several outputs.
     activation : str | None
@@ -79,10 +85,13 @@ def examine(
         Most steps of polishing.
     seed : int
         Of the starts elsewhere, which are tried at stationary points only.
+    options : Any
+        With `loss` or `weight_decay`: `hidden_bias`, `intercept`, `linear`, `tau`, `sample_weight`,
+        `starts`, `max_seconds` and `max_cones` of `optimality_gap`.
 
     Returns
     -------
-    Examination
+    Examination | PenalizedExamination
         Print it; `proof` and `polished.proof` have the certificates.
 
     Examples
@@ -95,8 +104,41 @@ def examine(
     >>> str(found.verdict), found.polished.proof.verdict
     ('not trained far enough', 'ACCEPTED')
     """
+    if weight_decay is not None or loss not in (None, "squared"):
+        given = one_output(model, output, activation)
+        asked = {"loss": loss, "weight_decay": weight_decay, "seed": seed, **options}
+        return examine_penalized(given, data, gap_tol=gap_tol, near_tol=near_tol, **asked)
+    if options:
+        raise DataError(
+            f"{', '.join(sorted(options))}: for a penalized objective; give weight_decay too"
+        )
     one_of("trained", trained, TRAINED)
-    posed, replayed = _posed(model, data, output, activation)
+    return _examined(
+        model,
+        data,
+        output=output,
+        activation=activation,
+        trained=trained,
+        gap_tol=gap_tol,
+        near_tol=near_tol,
+        max_iter=max_iter,
+        seed=seed,
+    )
+
+
+def _examined(
+    model: Any,
+    data: Any,
+    *,
+    output: int | None,
+    activation: str | None,
+    trained: Trained,
+    gap_tol: float,
+    near_tol: float,
+    max_iter: int,
+    seed: int,
+) -> Examination:
+    posed, replayed = posed_model(model, data, output, activation)
     network, rows = posed.network, posed.data
     loss = _loss(network, rows)
     baseline = 0.5 * float(np.sum(np.square(rows.y - rows.y.mean())))
@@ -122,55 +164,6 @@ def examine(
         verdict, reason, loss, baseline, gap, is_proved, descent, point, proof, polished,
         elsewhere, replayed, posed.notes, network, rows,
     )  # fmt: skip
-
-
-def _posed(
-    model: Any, data: Any, output: int | None, activation: str | None
-) -> tuple[Posed, float]:
-    """The network as one of ours with its rows, and how far its predictions are from the
-    model's.
-    """
-    if isinstance(model, ShallowNetwork | DeepNetwork):
-        if not isinstance(data, Dataset):
-            raise DataError(
-                f"data={type(data).__name__}: a network of globalmin is examined on the Dataset it "
-                "was trained on"
-            )
-        return Posed(model, data, ()), 0.0
-    if isinstance(model, str | os.PathLike):
-        brought = from_file(model, activation=activation)
-    else:
-        brought = read(model)
-    if brought is None:
-        raise DataError(
-            f"model={type(model).__name__} cannot be examined; give a ShallowNetwork or "
-            f"DeepNetwork, {KINDS}, or a file of one"
-        )
-    X, y = _raw(data)
-    one = brought if output is None else brought.only(output)
-    posed = one.with_data(X, y)
-    restored = posed.data.preprocessing.restore(posed.network.predict(posed.data.X))
-    decay = brought.trained_for.weight_decay
-    notes = posed.notes
-    if brought.agreement is not None:
-        notes = (str(brought.agreement), *notes)
-    if decay:
-        notes = (
-            *notes,
-            f"it was trained with the weight decay {decay:g}, which this loss does not have: see "
-            "optimality_gap",
-        )
-    return Posed(posed.network, posed.data, notes), float(np.abs(restored - one.predict(X)).max())
-
-
-def _raw(data: Any) -> tuple[Array, Array]:
-    if isinstance(data, Dataset):
-        if data.raw is None:
-            raise DataError("the data set has no raw rows; give the pair (X, y)")
-        return data.raw.X, data.raw.y.ravel()
-    if not isinstance(data, Sequence) or len(data) != 2:
-        raise DataError(f"data={type(data).__name__} must be a pair (X, y) or a Dataset")
-    return as_matrix(data[0], "X"), np.asarray(data[1])
 
 
 def _loss(network: Any, data: Dataset) -> float:

@@ -129,9 +129,9 @@ class Examination:
         if self.elsewhere is not None:
             found.append(("elsewhere", f"training from other weights reaches {self.elsewhere:.6g}"))
         found += [
-            ("as given", _proved(self.proof)),
+            ("as given", proof_sentence(self.proof)),
             ("polished", self._polish()),
-            ("", _proved(self.polished.proof)),
+            ("", proof_sentence(self.polished.proof)),
             ("replayed", f"its predictions agree with the model's to {self.replayed:.2g}"),
         ]
         return [*found, *(("note", note) for note in self.notes)]
@@ -190,7 +190,7 @@ class Examination:
             **{name: _finite(getattr(self, name)) for name in names},
             "is_proved": self.is_proved,
             "point": point,
-            "given": _proof_dict(self.proof),
+            "given": proof_dict(self.proof),
             "polished": {
                 "method": it.method,
                 "status": it.status,
@@ -200,7 +200,7 @@ class Examination:
                 "moved_share": it.moved_share,
                 "outputs_moved": it.outputs_moved,
                 "is_another_network": it.is_another,
-                **_proof_dict(it.proof),
+                **proof_dict(it.proof),
             },
             "notes": list(self.notes),
         }
@@ -224,14 +224,16 @@ def _way_down(point: PointClass) -> str:
     )
 
 
-def _proved(proof: Proof) -> str:
+def proof_sentence(proof: Proof) -> str:
+    """What was proved, or why nothing was."""
     if not proof.is_accepted:
         return f"nothing is proved: {proof.why}"
     kinds = ", ".join(claim.kind for claim in proof.accepted_claims)
     return f"ACCEPTED ({kinds}): {proof.statement.splitlines()[0]}"
 
 
-def _proof_dict(proof: Proof) -> dict[str, Any]:
+def proof_dict(proof: Proof) -> dict[str, Any]:
+    """The same as plain values."""
     return {
         "proof": proof.verdict,
         "claims": [claim.kind for claim in proof.accepted_claims],

@@ -18,7 +18,7 @@ from globalmin.interop.agreement import agreed
 from globalmin.interop.findings import Findings
 from globalmin.interop.known_functions import NOT_KNOWN, recognized
 from globalmin.interop.network import ImportedNetwork
-from globalmin.interop.packages import package
+from globalmin.interop.packages import double_precision, package
 from globalmin.interop.steps import Step, assembled
 
 NAMES = {
@@ -54,7 +54,8 @@ def from_keras(model: Any, *, probe: ArrayLike | None = None) -> ImportedNetwork
     -------
     ImportedNetwork
         Its `agreement` says how far the outputs are from those of the model: in float64 with the
-        backend tensorflow, in float32 with the others, which know nothing else.
+        backends tensorflow and jax (a copy of the model is asked), in float32 with torch and, for
+        tanh, with jax, where Keras casts to it whatever is given.
     """
     keras = _keras()
     if isinstance(model, str | os.PathLike):
@@ -70,7 +71,7 @@ def from_keras(model: Any, *, probe: ArrayLike | None = None) -> ImportedNetwork
     steps = [step for layer in model.layers for step in _layer(layer, findings, keras)]
     network = assembled(steps, findings, origin=origin)
     rows = None if probe is None else np.asarray(probe, dtype=np.float64)
-    theirs, precision, reason = _own_outputs(model, network.n_features, keras)
+    theirs, precision, reason = _own_outputs(model, network, keras)
     slack = _slack(network, keras)
     return agreed(network, theirs, precision=precision, reason=reason, probe=rows, slack=slack)
 
@@ -157,34 +158,40 @@ def _array(value: Any, keras: Any) -> Array:
 
 
 def _own_outputs(
-    model: Any, features: int, keras: Any
+    model: Any, network: ImportedNetwork, keras: Any
 ) -> tuple[Callable[[Array], Array], str, str]:
     """The model's own outputs: by a copy in float64, if its configuration makes one."""
+    backend = keras.backend.backend()
+    with_tanh = "tanh" in (*network.activations, network.output)
+    if backend == "torch" or (backend == "jax" and with_tanh):
+        what = "computes tanh" if backend == "jax" else "computes"
+        reason = f"with the backend {backend} Keras {what} in float32, whatever its numbers are"
+        return _outputs(model, np.float32, keras), "float32", reason
+    try:
+        with double_precision(backend == "jax"):
+            copy = type(model).from_config(_in_doubles(model.get_config()))
+            copy.build((None, network.n_features))
+            copy.set_weights([_array(weight, keras) for weight in model.weights])
+        double = _outputs(copy, np.float64, keras)
+        double(np.zeros((2, network.n_features)))
+    except Exception as error:  # models of one's own may raise anything
+        reason = f"no copy of it runs in float64: {str(error).splitlines()[0]:.100}"
+        return _outputs(model, np.float32, keras), "float32", reason
+    return double, "float64", ""
 
-    def outputs(of: Any, kind: Any) -> Callable[[Array], Array]:
-        def run(X: Array) -> Array:
-            name = np.dtype(kind).name  # else float64 becomes keras's default
+
+def _outputs(of: Any, kind: Any, keras: Any) -> Callable[[Array], Array]:
+    name = np.dtype(kind).name  # else float64 becomes keras's default
+    is_wide = name == "float64" and keras.backend.backend() == "jax"
+
+    def run(X: Array) -> Array:
+        with double_precision(is_wide):
             made = of(keras.ops.convert_to_tensor(X, dtype=name), training=False)
             if keras.backend.standardize_dtype(made.dtype) != name:
                 raise TypeError(f"its outputs are {made.dtype}")
             return _array(made, keras)
 
-        return run
-
-    backend = keras.backend.backend()
-    if backend != "tensorflow":
-        reason = f"with the backend {backend} Keras computes in float32, whatever its numbers are"
-        return outputs(model, np.float32), "float32", reason
-    try:
-        copy = type(model).from_config(_in_doubles(model.get_config()))
-        copy.build((None, features))
-        copy.set_weights([_array(weight, keras) for weight in model.weights])
-        double = outputs(copy, np.float64)
-        double(np.zeros((2, features)))
-    except Exception as error:  # models of one's own may raise anything
-        reason = f"no copy of it runs in float64: {str(error).splitlines()[0]:.100}"
-        return outputs(model, np.float32), "float32", reason
-    return double, "float64", ""
+    return run
 
 
 def _in_doubles(config: Any) -> Any:

@@ -49,6 +49,8 @@ class OptimalityGap:
         The network given.
     problem : RegularizedProblem
         What it was said to minimize.
+    bound : Any
+        The dual vector that the floor was proved from, None without one.
     """
 
     objective: float
@@ -60,6 +62,7 @@ class OptimalityGap:
     proof: Proof = field(repr=False)
     network: RegularizedNetwork = field(repr=False)
     problem: RegularizedProblem = field(repr=False)
+    bound: Any = field(repr=False, default=None)
 
     @property
     def relative_gap(self) -> float:
@@ -97,8 +100,8 @@ class OptimalityGap:
             )
         return (
             f"This network has the objective {self.objective:.6g}, and no ReLU network of any "
-            f"width is below {self.lower_bound:.6g} (proved by {self.constraint}): it is at most "
-            f"{100 * self.relative_gap:.3g} % above the global minimum.{found}"
+            f"width is below {self.lower_bound:.6g} (proved by {self.constraint}): the global "
+            f"minimum is at most {100 * self.relative_gap:.3g} % lower.{found}"
         )
 
 
@@ -204,6 +207,7 @@ def optimality_gap(
         proof=proof,
         network=given.network,
         problem=problem,
+        bound=run.bound,
     )
 
 

@@ -1,0 +1,33 @@
+"""Arguments and options that several commands have, in the same words."""
+
+from __future__ import annotations
+
+import typer
+
+DATA = typer.Argument(
+    metavar="DATA", help="Table: .csv, .npz or .parquet.", exists=True, dir_okay=False
+)
+PREDICTED = typer.Option("--target", "-t", metavar="COL", help="Column the network predicts.")
+LABELS = typer.Option("--target", "-t", metavar="COL", help="Column of labels.")
+TARGET = typer.Option("--target", "-t", metavar="COL", help="Column to predict.")
+LANDSCAPE = typer.Option(metavar="W|vW", help="Layers that the landscape is a function of.")
+JSON = typer.Option("--json", help="Print one JSON object and nothing else.")
+QUIET = typer.Option("--quiet", "-q", help="No progress.")
+LOSS = typer.Option(
+    metavar="L",
+    help="squared, huber, quantile, poisson; labels 1, -1: logistic, hinge, squared_hinge.",
+)
+DECAY = typer.Option(metavar="B", help="Of the summed loss: n times that of a mean loss.")
+HIDDEN_BIAS = typer.Option(metavar="R", help="penalized, free or none.")
+INTERCEPT = typer.Option(metavar="R", help="free or none.")
+
+
+def check_penalty(loss: str, hidden_bias: str, intercept: str) -> None:
+    """Usage errors for words that the penalized objective does not know."""
+    from globalmin.cli.options import check_choice
+    from globalmin.losses import LOSSES
+    from globalmin.regularized.objective import HIDDEN_BIASES
+
+    check_choice("--loss", loss, tuple(LOSSES))
+    check_choice("--hidden-bias", hidden_bias, HIDDEN_BIASES)
+    check_choice("--intercept", intercept, ("free", "none"))
