@@ -148,12 +148,13 @@ def _claims(
 
 def _claim(fields: Fields, index: int, tensors: Tensors, sizes: Sizes, network: str) -> Claim:
     kind = KINDS[fields.choice("kind", tuple(KINDS))]
-    if fields.integer("version", 0) != 1:
-        raise Malformed(f"claims.{index}.version is not 1")
+    reader = {1: kind.read, 2: kind.read_second}.get(fields.integer("version", 0))
+    if reader is None:
+        raise Malformed(f"claims.{index}.version is not one of {kind.name}")
     fields.choice("theorem", (kind.theorem,))
     if kind.network != network:
         raise Malformed(f"claims.{index} is a claim about another kind of network")
-    content = kind.read(fields, tensors.of_claim(index), sizes)
+    content = reader(fields, tensors.of_claim(index), sizes)
     fields.end()
     return Claim(kind, content)
 

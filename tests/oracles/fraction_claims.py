@@ -39,8 +39,8 @@ class Witnessed:
     lenient = False
 
     def definite(self, A: Gram, C: list[list[Fraction]] | None) -> bool | None:
-        """P1."""
-        return witnessed(A, C or [])
+        """P1; by elimination where the file holds no witness."""
+        return eliminated(A)[0] if C is None else witnessed(A, C)
 
     def energy_upper(self, K: Gram, r: list[Interval], z: list[Interval], a: Interval) -> Interval:
         """P2: sqrt(z^T K z) + |r - K z| / a >= sqrt(r^T K^{-1} r)."""
@@ -145,7 +145,8 @@ def gram_checks(net: Network, claim: Claim, judge: Witnessed, K: Gram) -> Iterat
     yield "a2 > 0", f["a2"] > 0
     yield "rho >= 0", f["rho"] >= 0
     yield "kappa > 0", f["quartic"]["kappa"] > 0
-    yield "a2", judge.definite(shifted(K, -f["a2"]), claim.tensors["C_a"].rows())
+    C = claim.tensors["C_a"].rows() if "C_a" in claim.tensors else None
+    yield "a2", judge.definite(shifted(K, -f["a2"]), C)
 
 
 def interpolation_checks(net: Network, claim: Claim, judge: Witnessed) -> Iterator[Check]:

@@ -64,6 +64,7 @@ _SHIFT_FOR_NOISE = (
     40.0  # gap over noise that keeps the contribution of rounding to the residual of P1 below 1/40
 )
 _ROUNDS = 6
+ALL_EIGENVALUES = 128  # up to this order all eigenvalues are computed, which takes a millisecond
 PRECISE_ROWS_LIMIT = 1500  # the balls of larger matrices would not fit the memory promised
 
 
@@ -86,8 +87,24 @@ class Gram:
         """Smallest and largest eigenvalue in floats; infinite if the matrix overflows."""
         if not np.isfinite(self.values).all():
             return -math.inf, math.inf
+        if len(self.values) > ALL_EIGENVALUES and self.factor is not None:
+            from globalmin.linalg.spectrum import extremes_by_iteration
+
+            found = extremes_by_iteration(self.values, self.factor)
+            if found is not None:
+                return found
         eigenvalues = np.linalg.eigvalsh(self.values)
         return float(eigenvalues[0]), float(eigenvalues[-1])
+
+    @cached_property
+    def factor(self) -> Array | None:
+        """The lower Cholesky factor in floats; None if there is none."""
+        from scipy.linalg import LinAlgError, cholesky
+
+        try:
+            return cholesky(self.values, lower=True, check_finite=False)
+        except LinAlgError:
+            return None
 
     @property
     def noise(self) -> float:
@@ -104,7 +121,8 @@ class Gram:
 
 @dataclass(frozen=True)
 class LowerWitness:
-    """`bound` < lambda_min(A) and the factor C that proves it.
+    """`bound` < lambda_min(A) and the factor C that proves it; C is empty where the checker needs
+    none.
 
     `inverse_factor` is set when doubles were not enough: the refined C_0 with C_0 A C_0^T = I
     nearly, good for solving with A.
@@ -139,6 +157,29 @@ def lower_witness(
         ):
             return LowerWitness(bound, C)
     return _precise_lower_witness(gram, precise_gap)
+
+
+def bound_without_witness(gram: Gram, terms: int) -> LowerWitness | None:
+    """A bound below the smallest eigenvalue that floats can prove without a stored C (PD-R of the
+    checker's fast route); None if they would not see it.
+
+    Its proof compares A with L L^T up to about 1.5 n^2 u max A_ii and the rounding of A, a sum of
+    `terms` products; three times that is left.
+    """
+    A, (low, _) = gram.values, gram.extremes
+    n = len(A)
+    room = (1.5 * n + 80 + 4 * terms) * n * EPS / 2 * float(A.diagonal().max())
+    gap = max(_GAP * low, 3.0 * room)
+    if not gap <= _LARGEST_GAP * low:
+        return None
+    from scipy.linalg import LinAlgError, cholesky
+
+    try:
+        shifted = _minus_shift(A, low - gap + 2.0 * room)
+        cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
+    except LinAlgError:
+        return None
+    return LowerWitness(low - gap, np.empty((0, 0)))
 
 
 def upper_witness(

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -118,6 +118,30 @@ def smallest_eigenvalue_from_factor(L: Array, *, block: int = 8, steps: int = 10
             return 0.0
         basis = np.linalg.qr(image)[0]
     return 1.0 / largest if largest > 0 else 0.0
+
+
+def extremes_by_iteration(A: Array, L: Array) -> tuple[float, float] | None:
+    """Estimates of the smallest and the largest eigenvalue of A = L L^T by Lanczos on the inverse
+    and on A, each to about ten digits; None where the iteration does not end.
+    """
+    import scipy.sparse.linalg as sparse
+    from scipy.linalg import cho_solve
+
+    make: Any = sparse.LinearOperator  # the stubs know neither the arguments nor a float tolerance
+    largest: Any = sparse.eigsh
+    n = len(A)
+    start = np.random.default_rng(0).standard_normal(n)
+    inverse = make(
+        (n, n), matvec=lambda x: cho_solve((L, True), x, check_finite=False), dtype=np.float64
+    )
+    try:
+        low, high = (
+            float(largest(B, 1, which="LA", v0=start, tol=1e-10, return_eigenvectors=False)[0])
+            for B in (inverse, A)
+        )
+    except sparse.ArpackError:
+        return None
+    return (1.0 / low, high) if low > 0 and math.isfinite(low) else None
 
 
 def _symmetric_part(A: Array) -> Array:

@@ -39,13 +39,14 @@ EXACT_FIT = 2.0**-398
 @dataclass(frozen=True)
 class Claim:
     """A claim of kind `kind`: `fields` go to the certificate's JSON, `tensors` (by role) to its
-    data, `summary` to reports.
+    data, `summary` to reports. Version 2 stores no witness that the checker can make itself.
     """
 
     kind: str
     fields: Mapping[str, Json]
     tensors: Mapping[str, Tensor] = field(repr=False)
     summary: Mapping[str, float]
+    version: int = 1
 
     @property
     def is_wide(self) -> bool:
@@ -57,7 +58,7 @@ class Claim:
     def to_json(self) -> dict[str, Json]:
         """The claim object of the certificate format, section 5."""
         theorem = records()[self.kind].theorem
-        return {"kind": self.kind, "theorem": theorem, "version": 1, **self.fields}
+        return {"kind": self.kind, "theorem": theorem, "version": self.version, **self.fields}
 
 
 def rational(value: float | Fraction) -> str:

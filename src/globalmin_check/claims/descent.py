@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 from flint import arb
 
@@ -67,11 +68,20 @@ class Descent:
         return self.C_b is None
 
 
-def read(fields: Fields, tensors: Tensors, sizes: Sizes, *, eta: Fraction | None = None) -> Descent:
-    """Take the fields and tensors of the claim; form only. The step may be taken already."""
+def read(
+    fields: Fields,
+    tensors: Tensors,
+    sizes: Sizes,
+    *,
+    eta: Fraction | None = None,
+    stored: bool = True,
+) -> Descent:
+    """Take the fields and tensors of the claim; form only. The step may be taken already; version 2
+    stores no witness of K.
+    """
     factor = fields.choice("norm", ("rows", "factor")) == "factor"
     return Descent(
-        curvature=read_curvature(fields, tensors, sizes),
+        curvature=read_curvature(fields, tensors, sizes, stored=stored),
         b2=fields.rational("b2"),
         eta=fields.rational("eta") if eta is None else eta,
         rate=fields.rational("rate"),
@@ -176,4 +186,5 @@ CLAIM = ClaimKind(
     statement,
     notes=(DESCENT_NOTE, GENERALIZATION_NOTE),
     zero_loss=True,
+    read_second=partial(read, stored=False),
 )

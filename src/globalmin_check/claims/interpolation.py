@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 from flint import arb
 
@@ -56,10 +57,10 @@ class Interpolation:
     z: Tensor
 
 
-def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> Interpolation:
-    """Take the fields and tensors of the claim; form only."""
+def read(fields: Fields, tensors: Tensors, sizes: Sizes, *, stored: bool = True) -> Interpolation:
+    """Take the fields and tensors of the claim; form only. Version 2 stores no witness of K."""
     return Interpolation(
-        curvature=read_curvature(fields, tensors, sizes),
+        curvature=read_curvature(fields, tensors, sizes, stored=stored),
         R=fields.rational("R"),
         R_lo=fields.rational("R_lo") if fields.has("R_lo") else None,
         z=tensors.take("z", "F64", sizes.n),
@@ -160,4 +161,5 @@ CLAIM = ClaimKind(
     statement,
     notes=(GENERALIZATION_NOTE,),
     zero_loss=True,
+    read_second=partial(read, stored=False),
 )

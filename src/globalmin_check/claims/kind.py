@@ -50,6 +50,7 @@ class ClaimKind(Generic[Content, Objects]):
     network: str = "shallow"
     zero_loss: bool = False  # whether it proves that weights with zero loss exist
     reaches_zero: Callable[[Content], bool] = _always  # whether this one of its kind does
+    read_second: Callable[[Fields, Tensors, Sizes], Content] | None = None  # for version 2
 
     def accepted(
         self,

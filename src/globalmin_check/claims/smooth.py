@@ -15,6 +15,7 @@ from globalmin_check.activations import SMOOTH
 from globalmin_check.balls import ball
 from globalmin_check.canonical import Fields
 from globalmin_check.checks import Checks, ExactChecks
+from globalmin_check.claims.own_witness import require_without_witness
 from globalmin_check.container import Tensor, Tensors
 from globalmin_check.network import Tangent
 from globalmin_check.positive import require_positive_definite, require_shared
@@ -47,13 +48,15 @@ class Curvature:
     kappa: Fraction
     t: Fraction | None
     beta2: Fraction
-    C_a: Tensor
+    C_a: Tensor | None  # None in version 2
     C_kappa: Tensor
     C_beta: Tensor | None
 
 
-def read_curvature(fields: Fields, tensors: Tensors, sizes: Sizes) -> Curvature:
-    """Take the shared fields and tensors."""
+def read_curvature(
+    fields: Fields, tensors: Tensors, sizes: Sizes, *, stored: bool = True
+) -> Curvature:
+    """Take the shared fields and tensors; without C_a if the witness of K is not stored."""
     both = fields.choice("trained", ("W", "vW")) == "vW"
     kappa, t, size = read_quartic(fields, sizes.d)
     return Curvature(
@@ -64,7 +67,7 @@ def read_curvature(fields: Fields, tensors: Tensors, sizes: Sizes) -> Curvature:
         kappa=kappa,
         t=t,
         beta2=fields.rational("beta2") if both else Fraction(0),
-        C_a=tensors.take("C_a", "F64", sizes.n, sizes.n),
+        C_a=tensors.take("C_a", "F64", sizes.n, sizes.n) if stored else None,
         C_kappa=tensors.take("C_kappa", "F64", size, size),
         C_beta=tensors.take("C_beta", "F64", sizes.d, sizes.d) if both else None,
     )
@@ -133,6 +136,10 @@ def require_witnesses(
         require_positive_definite(
             checks, numbers[1], "beta2 I - X^T diag(s_1)^2 X", slopes, claim.C_beta
         )
+    if claim.C_a is None:
+        matrix = shifted(tangent.gram(), 1, -claim.a2)
+        require_without_witness(checks, numbers[2], "K - a2 I", matrix)
+        return
     require_shared(
         checks,
         numbers[2],

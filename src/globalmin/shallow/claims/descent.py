@@ -130,7 +130,7 @@ def _assemble(
         "path": rational(S),
         **lipschitz.fields(),
     }
-    tensors: dict[str, Tensor] = {"C_a": point.lower.C, **lipschitz.tensors()}
+    tensors: dict[str, Tensor] = {**point.witness(), **lipschitz.tensors()}
     if norm.C is not None:
         tensors["C_b"] = norm.C
     summary = {
@@ -147,7 +147,7 @@ def _assemble(
         "residual_norm": point.g,
         "lambda_max": point.gram.extremes[1],
     }
-    return Claim(CLAIM.kind, fields, tensors, summary)
+    return Claim(CLAIM.kind, fields, tensors, summary, point.version)
 
 
 def _norm_and_step(

@@ -43,6 +43,10 @@ class PreciseResidual:
         """
         return float(np.linalg.norm(np.abs(self.r) + self.radius)) * (1.0 + 1e-12)
 
+    def widened(self, radius: Array) -> PreciseResidual:
+        """The same residual, known to no better than these radii."""
+        return PreciseResidual(self.r, np.maximum(self.radius, radius))
+
 
 def precise_residual(network: ShallowNetwork, X: Array, y: Array) -> PreciseResidual:
     """Residual f(X) - y of the stored doubles. Cost: n k evaluations of phi at 192 bits (about 3

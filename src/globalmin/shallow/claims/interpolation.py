@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING
 from globalmin._options import Trained
 from globalmin.errors import CannotCertify
 from globalmin.linalg.positive_definite import NotPositiveDefiniteError
-from globalmin.proving.claim import Claim, ClaimRecord, Json, Proves, Question, Rung, rational
+from globalmin.proving.claim import (
+    Claim,
+    ClaimRecord,
+    Json,
+    Proves,
+    Question,
+    Rung,
+    Tensor,
+    rational,
+)
 from globalmin.references import states
 from globalmin.shallow.claims.linearized_point import MARGIN, LinearizedPoint, measure
 from globalmin.shallow.claims.lipschitz_witness import LipschitzWitness, smallest_ball
@@ -106,12 +115,13 @@ def _assemble(point: LinearizedPoint, lipschitz: LipschitzWitness) -> Claim:
         "residual_norm": point.g,
         "lambda_max": point.gram.extremes[1],
     }
-    tensors = {"C_a": point.lower.C, "z": point.newton.z, **lipschitz.tensors()}
+    tensors: dict[str, Tensor] = {**point.witness(), "z": point.newton.z, **lipschitz.tensors()}
     return Claim(
         CLAIM.kind,
         fields,
         tensors,
         {name: value for name, value in summary.items() if math.isfinite(value)},
+        point.version,
     )
 
 

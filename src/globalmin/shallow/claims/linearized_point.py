@@ -20,6 +20,7 @@ from globalmin.linalg.positive_definite import (
     LowerWitness,
     NotPositiveDefiniteError,
     ball_matrix,
+    bound_without_witness,
     lower_witness,
     to_floats,
     working_precision,
@@ -35,6 +36,7 @@ from globalmin.shallow.network import jacobian_gram, preactivations
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
+    from globalmin.proving.claim import Tensor
     from globalmin.shallow.network import ShallowNetwork
 
 
@@ -42,6 +44,9 @@ if TYPE_CHECKING:
 SMOOTH = "softplus", "sigmoid", "tanh", "erf", "quadratic"
 # relative room between a claimed number and the inequality it enters; ties are never accepted
 MARGIN = 1e-9
+# activations of the checker's fast route, and rows up to which a witness is stored all the same
+FAST = "softplus", "sigmoid", "tanh", "quadratic"
+STORED_ROWS = 200
 
 
 @dataclass(frozen=True)
@@ -82,6 +87,15 @@ class LinearizedPoint:
         """L = (1/2) ||r||^2, from above."""
         return loss_above(self.residual)
 
+    @property
+    def version(self) -> int:
+        """Of the claims: 2 where no witness of K is stored."""
+        return 1 if self.lower.C.size else 2
+
+    def witness(self) -> dict[str, Tensor]:
+        """The tensor `C_a`, where it is stored."""
+        return {"C_a": self.lower.C} if self.lower.C.size else {}
+
     @cached_property
     def newton(self) -> NewtonStep:
         """The Newton step, measured on first use."""
@@ -96,9 +110,11 @@ class LinearizedPoint:
 @np.errstate(
     over="ignore", invalid="ignore"
 )  # huge weights overflow to a refusal with a reason, not to a warning
-def measure(network: ShallowNetwork, data: Dataset, trained: Trained = "W") -> LinearizedPoint:
+def measure(
+    network: ShallowNetwork, data: Dataset, trained: Trained = "W", *, witness: bool = True
+) -> LinearizedPoint:
     """Measure a smooth network at its data; raises CannotCertify if the activation is not covered
-    or K is singular.
+    or K is singular. Without `witness` none is made where the checker's fast route needs none.
     """
     X, y = checked_arrays(network, data)
     one_of("trained", trained, TRAINED)
@@ -108,8 +124,11 @@ def measure(network: ShallowNetwork, data: Dataset, trained: Trained = "W") -> L
             f"{network.activation}"
         )
     refuse_if_too_narrow(network, y.size, trained)
-    refuse_if_too_large(y.size, network)
+    fast = not witness and is_fast(network, y.size)
+    refuse_if_too_large(y.size, network, fast=fast)
     residual = precise_residual(network, X, y)
+    if fast:
+        residual = residual.widened(fast_radius(network, X))
     K = jacobian_gram(network, X, trained=trained)
     gram = Gram(
         K,
@@ -117,11 +136,42 @@ def measure(network: ShallowNetwork, data: Dataset, trained: Trained = "W") -> L
         lambda: precise_jacobian_gram(network, X, trained=trained),
     )
     try:
-        lower = lower_witness(gram)
+        lower = (bound_without_witness(gram, sum(network.W.shape)) if fast else None) or (
+            _stored_witness(gram, network)
+        )
     except NotPositiveDefiniteError as failure:
         why = _why_singular(network, data, trained)
         raise CannotCertify(f"J J^T is not provably positive definite: {failure}; {why}") from None
     return LinearizedPoint(network, X, y, trained, residual, gram, lower)
+
+
+def _stored_witness(gram: Gram, network: ShallowNetwork) -> LowerWitness:
+    refuse_if_too_large(len(gram.values), network)
+    return lower_witness(gram)
+
+
+def is_fast(network: ShallowNetwork, n: int) -> bool:
+    """Whether the checker's fast route knows the network, and n is above the size up to which balls
+    are quick.
+    """
+    activation = network.activation
+    known = activation.certificate_name in FAST and activation.certificate_parameter is None
+    largest = max(float(np.abs(network.W).max()), float(np.abs(network.v).max()))
+    return known and n > STORED_ROWS and largest <= 2.0**60
+
+
+def fast_radius(network: ShallowNetwork, X: Array) -> Array:
+    """Estimate from above of the radius to which the checker's fast route knows the residuals:
+    pre-activations to some 2^-90 of the largest entries of their row and neuron.
+    """
+    d = X.shape[1]
+    bits = (53 - max(1, math.ceil(math.log2(d)))) // 2
+    tops, others = (2.0 ** np.frexp(np.abs(A).max(axis=1))[1] for A in (X, network.W))
+    Z, heads = np.abs(preactivations(network, X)), np.abs(network.v)
+    spread = d * (5.0 * 2.0 ** (-4 * bits - 1) + 88.0 * EPS**2 / 4) * np.outer(tops, others)
+    quadratic = network.activation.certificate_name == "quadratic"
+    slopes, size = (2.0 * Z + 1.0, Z) if quadratic else (1.0, 1.0)
+    return 1.1 * ((2.0**-90 * np.maximum(1.0, Z) * size + slopes * spread) @ heads) + 2.0**-940
 
 
 def loss_above(residual: PreciseResidual) -> float:
@@ -277,7 +327,8 @@ def _solve(point: LinearizedPoint) -> Array:
         C = point.lower.inverse_factor
         z = C.T @ (C @ r)
         return z + C.T @ (C @ (r - _precise_product(point, z)))
-    factor = cho_factor(point.gram.values, lower=True, check_finite=False)
+    L = point.gram.factor
+    factor = cho_factor(point.gram.values, lower=True) if L is None else (L, True)
     z = cho_solve(factor, r, check_finite=False)
     return z + cho_solve(factor, r - point.gram.values @ z, check_finite=False)
 

@@ -76,7 +76,7 @@ def has_smooth_zero(question: Question) -> bool:
 def measured_once(question: Question) -> LinearizedPoint:
     """The linearized point, which descent and interpolation share."""
     network, data, trained = question.network, question.data, question.trained
-    return question.once("linearized point", lambda: measure(network, data, trained))
+    return question.once("linearized point", lambda: measure(network, data, trained, witness=False))
 
 
 def strongest_floor(

@@ -1,0 +1,90 @@
+"""Files of many rows store no witness of K, are small, and are accepted by the fast route; the size
+is no reason to refuse before memory is.
+"""
+
+import numpy as np
+import pytest
+
+import globalmin as gm
+from globalmin.linalg.positive_definite import Gram, ball_matrix, bound_without_witness
+from globalmin.linalg.spectrum import extremes_by_iteration
+from globalmin.proving.certificate import refuse_if_too_large
+from globalmin.shallow.claims.linearized_point import STORED_ROWS, fast_radius, is_fast, measure
+from globalmin_check import check_file
+
+
+def fitted(n: int, activation: str = "softplus") -> tuple:
+    data = gm.generators.sphere_with_random_labels(n, 10, seed=n)
+    run = gm.train_auto(data, width=2 * n // 10, activation=activation, seed=1)
+    return run.network, data
+
+
+@pytest.mark.parametrize("activation", ["softplus", "tanh"])
+def test_a_large_file_holds_no_witness_of_k_and_is_accepted_by_floats(tmp_path, activation: str):
+    network, data = fitted(STORED_ROWS + 20, activation)
+    certificate = gm.certify(network, data)
+    assert [claim.version for claim in certificate.claims] == [2, 2]
+    path = certificate.save(tmp_path / "c.gmc")
+    assert not any("C_a" in claim.tensors for claim in certificate.claims)
+    result = check_file(path, route="fast")
+    assert result.verdict.value == "ACCEPTED", result.reason
+    assert [claim.route for claim in result.claims] == ["fast", "fast"]
+
+
+def test_small_files_and_other_activations_keep_their_witness():
+    network, data = fitted(60)
+    assert [claim.version for claim in gm.certify(network, data).claims] == [1, 1]
+    assert not is_fast(network, STORED_ROWS)
+    assert is_fast(network, STORED_ROWS + 1)
+    for name in ("erf", "softplus(2)"):
+        other = gm.ShallowNetwork(network.W, network.v, name)
+        assert not is_fast(other, 10**4)
+    assert measure(network, data, witness=True).version == 1
+
+
+def test_the_size_limit_is_memory_where_the_fast_route_knows_the_claim():
+    network, _ = fitted(60)
+    refuse_if_too_large(9_000, network, fast=True)
+    with pytest.raises(gm.CannotCertify):
+        refuse_if_too_large(9_000, network)
+    with pytest.raises(gm.errors.MemoryRefused):
+        refuse_if_too_large(100_000, network, fast=True)
+
+
+def test_extremes_by_iteration_are_the_eigenvalues():
+    B = np.random.default_rng(0).normal(size=(150, 160))
+    A = B @ B.T
+    values = np.linalg.eigvalsh(A)
+    found = extremes_by_iteration(A, np.linalg.cholesky(A))
+    assert found == pytest.approx((values[0], values[-1]), rel=1e-8)
+    gram = Gram(A, 0.0, lambda: ball_matrix(A))
+    assert gram.extremes == pytest.approx((values[0], values[-1]), rel=1e-8)
+
+
+def test_a_bound_without_witness_leaves_room_and_is_refused_where_floats_see_nothing():
+    B = np.random.default_rng(1).normal(size=(40, 60))
+    A = B @ B.T
+    found = bound_without_witness(Gram(A, 0.0, lambda: ball_matrix(A)), 20)
+    low = np.linalg.eigvalsh(A)[0]
+    assert found is not None
+    assert (1 - 1e-4) * low < found.bound < low * (1 - 1e-6)
+    thin = B[:, :39] @ B[:, :39].T + 1e-12 * np.eye(40)
+    assert bound_without_witness(Gram(thin, 0.0, lambda: ball_matrix(thin)), 20) is None
+
+
+def test_the_radius_of_the_fast_route_is_that_of_the_checker():
+    """The producer's estimate is above what the checker will find, and not far."""
+    from tests.checker.test_fast_network import problem
+
+    from globalmin_check.fast.linearization import Linearization
+    from globalmin_check.fast.products import Products
+
+    network, data = fitted(60)
+    stored = problem("softplus", data.X, data.y, network.W, network.v)
+    radii = np.array(
+        [float(r.rad()) for r in Linearization(stored, False, Products(b"")).residual()]
+    )
+    estimate = fast_radius(network, data.X)
+    rounding = 2.0**-52 * np.abs(network.predict(data.X) - data.y)
+    assert (radii <= estimate + rounding + 1e-28).all()
+    assert (estimate <= 3 * radii + 1e-30).all()
