@@ -71,6 +71,13 @@ SAID = {
         "σ_min(J) = 3.4 on 25 samples",
         "most is lost by: whitened",
     ),
+    "streams.md": (
+        "ACCEPTED 20000 3 True",
+        "For all rows whose sums are those of the file",
+        "All rows were read, and have the digests and the sums of the file.",
+        "23000 ACCEPTED",
+        "20500",
+    ),
     "factorization.md": (
         "ACCEPTED The stored factors U (300 x 5)",
         "log10_steps_lower=1460",

@@ -112,6 +112,11 @@ CATEGORY = typer.Option(
 SAMPLE_WEIGHT = typer.Option(
     "--sample-weight", metavar="COL", help="Column of sample weights.", rich_help_panel=TABLE
 )
+STREAM = typer.Option(
+    "--stream",
+    help="Read the table once and never hold it: a quadratic network with --weight-decay B.",
+    rich_help_panel=REGULARIZED,
+)
 FORCE = typer.Option("--force", help="Replace an earlier fit in the output folder.")
 PATCHES = "Patch networks, for rows that are signals or flattened images"
 PATCH_SIZE = typer.Option(
@@ -169,6 +174,7 @@ def fit(
     bins: Annotated[int | None, BINS] = None,
     task: Annotated[str, TASK] = "auto",
     gap: Annotated[float | None, GAP] = None,
+    stream: Annotated[bool, STREAM] = False,
     use: Annotated[list[str] | None, USE] = None,
     drop: Annotated[list[str] | None, DROP] = None,
     category: Annotated[list[str] | None, CATEGORY] = None,
@@ -208,6 +214,14 @@ def fit(
     )
     from globalmin.cli.roads import decay_number
 
+    folder = check_output(out or Path(f"{data.stem}-fit"), force=force)
+    if stream:
+        from globalmin.cli.streaming import StreamOptions, fit_streamed
+        from globalmin.cli.tables import column_list
+
+        columns, decay = column_list(use) or None, decay_number(weight_decay)
+        streamed = (data, check_targets(target), columns, decay, bias, folder, quiet or json)
+        return fit_streamed(StreamOptions(*streamed), as_json=json)
     is_regularized = _road(ctx, model, target, interpolate=interpolate, scaling=scaling)
     depth = 3 if model == "deep" and depth is None else depth
     layers, form, pixels = check_deep(
@@ -228,7 +242,7 @@ def fit(
         weight_decay=0.0
         if is_regularized
         else check_decay(decay_number(weight_decay), activation, method, trained),
-        out=check_output(out or Path(f"{data.stem}-fit"), force=force),
+        out=folder,
         quiet=quiet or json,
         depth=layers,
         architecture=form,

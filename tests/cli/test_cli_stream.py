@@ -1,0 +1,57 @@
+"""`globalmin fit --stream`: one pass over a table, a certificate, and its check with the rows."""
+
+import json
+
+import numpy as np
+import pytest
+
+import globalmin as gm
+from globalmin_check import check_file
+
+
+@pytest.fixture
+def rows(tmp_path):
+    """A table with one column too many; returns its path."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 3))
+    y = X[:, 0] * X[:, 1] + 0.1 * rng.standard_normal(400)
+    lines = [",".join(map(repr, row)) for row in np.column_stack([X, y]).tolist()]
+    path = tmp_path / "rows.csv"
+    path.write_text("\n".join(["a,b,c,y", *lines]) + "\n")
+    return path
+
+
+def test_a_table_is_streamed_certified_and_checked_with_its_rows(run, rows, tmp_path):
+    out = tmp_path / "o"
+    ended = run("fit", rows, "-t", "y", "--stream", "--weight-decay", 2, "--use", "a", "--use", "b",
+                "--out", out, "--json")  # fmt: skip
+    facts = json.loads(ended.out)
+    assert (ended.code, facts["verdict"], facts["data"]["rows"]) == (0, "ACCEPTED", 400)
+    assert facts["network"]["columns"] == ["a", "b", "y"]
+    assert facts["statement"].startswith("For all rows whose sums are those of the file")
+    assert json.loads((out / "fit.json").read_text())["relative_gap"] == facts["relative_gap"]
+    found = check_file(out / "certificate.gmc", rows=[rows])
+    assert found.statement.startswith("All rows were read")
+    same = gm.fit_stream(rows, target="y", features=["a", "b"], weight_decay=2.0)
+    assert (out / "certificate.gmc").read_bytes() == same.certificate
+
+
+def test_the_table_on_screen_names_the_check_with_rows(run, rows, tmp_path):
+    ended = run("fit", rows, "-t", "y", "--stream", "--weight-decay", 2, "--out", tmp_path / "o")
+    assert ended.code == 0
+    assert "400 in 1 shards" in ended.out
+    assert "globalmin-check" in ended.out
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("-t", "y", "--stream"), "--stream needs a number as --weight-decay"),
+        (("-t", "y", "-t", "a", "--stream", "--weight-decay", 1), "give --target once"),
+    ],
+)
+def test_what_a_stream_needs_is_said(run, rows, tmp_path, options, words):
+    ended = run("fit", rows, *options, "--out", tmp_path / "o")
+    assert ended.code == 2
+    assert words in " ".join(ended.err.split())
+    assert not (tmp_path / "o").exists()
