@@ -4,7 +4,7 @@ export OPENBLAS_NUM_THREADS ?= 2
 
 QUICK := tests/house tests/activations tests/data tests/linalg tests/landscape tests/octopus
 
-.PHONY: help setup torch demo test quick lint types campaign mutants bench bench-quick bench-regressions bench-peers docs lock clean
+.PHONY: help setup torch demo test quick lint types campaign mutants proofs bench bench-quick bench-regressions bench-peers docs lock clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -37,6 +37,10 @@ mutants: setup torch  ## the mutation gate over the modules of SJL, GKZ, OS, FCL
 	SCIPY_ARRAY_API=1 OPENBLAS_NUM_THREADS=1 $(PY) -m scripts.mutants record
 	SCIPY_ARRAY_API=1 OPENBLAS_NUM_THREADS=1 $(PY) -m scripts.mutants run
 	$(PY) -m scripts.mutants table
+
+proofs: setup  ## compile the theorems of proofs/ in Coq, check them again with coqchk, print their axioms; writes docs/proofs.md
+	@scripts/debian.sh
+	$(PY) scripts/proofs.py
 
 bench: setup  ## us and the peers in turns, ratios with their spread into docs/benchmarks.md (half an hour)
 	@export PYTHONPATH=src:.; $$(scripts/peers.sh) -m bench

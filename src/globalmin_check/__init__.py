@@ -55,7 +55,7 @@ def check_file(
     beside = None if data is None else read_regular_file(data)
     if not rows:
         return check_bytes(blob, beside, route)
-    from globalmin_check.row_files import read_rows
+    from globalmin_check.command.row_files import read_rows
 
     def blocks(columns: Sequence[str]) -> Iterator[array]:
         return read_rows(rows, columns)

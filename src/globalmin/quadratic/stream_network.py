@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from globalmin._types import Array
-from globalmin.data.chunks import raw_inputs
+from globalmin.data.row_values import raw_inputs
 from globalmin.linalg.symmetric import factored_forms
 from globalmin.quadratic.shard_moments import RowScaling
 
