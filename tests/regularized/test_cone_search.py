@@ -63,7 +63,7 @@ def test_three_dimensions_on_either_side_of_the_exact_maximum(seed: int) -> None
     assert np.abs(_sums(rows, u, below.above)).max() > 0.9999 * H
 
 
-@pytest.mark.parametrize(("n", "p"), [(14, 2), (40, 3), (30, 4), (20, 5)])
+@pytest.mark.parametrize(("n", "p"), [(14, 2), (40, 3), (150, 3), (30, 4), (20, 5)])
 def test_the_cones_are_those_of_the_checker(n: int, p: int, monkeypatch: Any) -> None:
     """Counted there, in integers. Where few rows are left their slopes depend on their order, and a
     cone more or less is closed: hence up to 5 %.
