@@ -220,7 +220,7 @@ def test_strips_of_the_negative_and_confirmed_matrix_agree():
 def test_a_factor_that_is_off_by_more_than_the_room_proves_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    """The distance from L L^T is compared with c itself: L is moved by a part of c or by twice it."""
+    """The distance from L L^T is compared with c itself: L is moved by part of c or more."""
     A = Scaled(np.eye(3), np.zeros((3, 3)))
     _, c = prove_above(A, 0.0, Products(b""))
     honest = np.linalg.cholesky
