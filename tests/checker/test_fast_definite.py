@@ -215,3 +215,32 @@ def test_strips_of_the_negative_and_confirmed_matrix_agree():
     whole = gram.strips(None).strip(0, gram.n)
     assert np.array_equal(other.strips(Products(b"")).strip(0, gram.n), -whole)
     assert other.diagonal() == pytest.approx(-np.diagonal(whole))
+
+
+def test_a_factor_that_is_off_by_more_than_the_room_proves_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """The distance from L L^T is compared with c itself: L is moved by part of c or more."""
+    A = Scaled(np.eye(3), np.zeros((3, 3)))
+    _, c = prove_above(A, 0.0, Products(b""))
+    honest = np.linalg.cholesky
+
+    def moved(T: np.ndarray, share: float) -> np.ndarray:
+        L = honest(T)
+        L[2, 0] += share * c
+        return L
+
+    monkeypatch.setattr(definite.np.linalg, "cholesky", lambda T: moved(T, 0.1))
+    prove_above(A, 0.0, Products(b""))
+    monkeypatch.setattr(definite.np.linalg, "cholesky", lambda T: moved(T, 1.5))
+    with pytest.raises(NotProved):
+        prove_above(A, 0.0, Products(b""))
+
+
+def test_row_sums_of_strips_are_those_of_the_whole_matrix():
+    B = np.random.default_rng(SEED).integers(-9, 10, (11, 11)).astype(float)
+    A = np.abs(B + B.T)
+    rows = np.zeros(11)
+    for start, end in ((0, 4), (4, 8), (8, 11)):
+        definite._add_row_sums(rows, A[start:end, :end].copy(), start)
+    assert np.array_equal(rows, A.sum(axis=1))
