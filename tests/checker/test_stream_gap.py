@@ -200,6 +200,9 @@ def test_rows_that_do_not_fit_the_shards_are_no_proof() -> None:
         found = check_bytes(blob, rows=cases.given(rows), shard=shard)
         assert found.verdict is Verdict.UNDECIDED
         assert words in found.reason
+    more = np.concatenate([case.rows, case.rows[:1]])
+    found = check_bytes(blob, rows=cases.given(more, len(case.rows)))  # in a block of its own
+    assert "more rows than the shards" in found.reason
     bad = case.rows.copy()
     bad[2, 1] = np.nan
     assert "NaN" in check_bytes(blob, rows=cases.given(bad)).reason

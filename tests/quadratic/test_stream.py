@@ -116,6 +116,24 @@ def test_the_sums_of_the_claim_are_within_their_radii() -> None:
         assert sum(off) <= Fraction(float(zeta)) ** 2
 
 
+def test_the_radii_of_the_sums_contain_those_of_the_moments() -> None:
+    """If every entry of the moments were off by its radius, with the signs of the network's matrix,
+    the sums would be off by these numbers; actual rounding is far below, and would not show it.
+    """
+    fit = fitted(60, shard_rows=25)
+    network = fit.network
+    M = np.einsum("k,ka,kb->ab", network.v, network.W, network.W)
+    first, second = np.triu_indices(4)
+    twice = np.where(first == second, 1.0, 2.0)
+    a = np.abs(np.append(M[first, second] * twice, -1.0))
+    for shard, radii in zip(fit.shards, shard_sums(network, fit.shards).radii, strict=True):
+        rounded = len(a) * 2.0**-53 * (np.abs(shard.gram) @ a)  # of the products themselves
+        off = shard.radius * float(shard.radius @ a) + rounded
+        wanted = float(a @ off), float(off[-1]), float(np.sqrt(twice @ off[:-1] ** 2))
+        for radius, least in zip(radii, wanted, strict=True):
+            assert least <= radius <= 10 * least
+
+
 def test_moments_do_not_depend_on_how_the_rows_arrive() -> None:
     X, y = table(2 * BLOCK + 77)
     rows = np.column_stack([X, y])
