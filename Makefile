@@ -4,7 +4,7 @@ export OPENBLAS_NUM_THREADS ?= 2
 
 QUICK := tests/house tests/activations tests/data tests/linalg tests/landscape tests/octopus
 
-.PHONY: help setup torch demo test quick lint types campaign mutants bench bench-quick bench-regressions bench-peers docs lock clean
+.PHONY: help setup torch demo test quick lint types campaign mutants proofs bench bench-quick bench-regressions bench-peers docs lock clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20

@@ -5,12 +5,15 @@ missing=()
 python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
 command -v git >/dev/null || missing+=(git)
 if ! command -v apt-get >/dev/null; then
-  [ ${#missing[@]} -eq 0 ] && exit 0 # chromium is for the tests of pages, which skip without it
+  [ ${#missing[@]} -eq 0 ] && exit 0 # chromium and coq are for tests that skip without them
   echo "please install: ${missing[*]}" >&2
   exit 1
 fi
 # tests/pages open every page that we write in a browser
 command -v chromium chromium-browser google-chrome >/dev/null || missing+=(chromium)
+# tests/proofs and `make proofs` compile the theorems of proofs/
+command -v coqc >/dev/null && [ -e /usr/lib/ocaml/coq/user-contrib/mathcomp/algebra_tactics/ring.vo ] ||
+  missing+=(coq libcoq-mathcomp-algebra libcoq-mathcomp-algebra-tactics libzarith-ocaml-dev)
 [ ${#missing[@]} -eq 0 ] && exit 0
 sudo=$([ "$(id -u)" -eq 0 ] || echo sudo)
 $sudo apt-get update -qq
