@@ -38,6 +38,10 @@ mutants: setup torch  ## the mutation gate over the modules of SJL, GKZ, OS, FCL
 	SCIPY_ARRAY_API=1 OPENBLAS_NUM_THREADS=1 $(PY) -m scripts.mutants run
 	$(PY) -m scripts.mutants table
 
+proofs: setup  ## compile the theorems of proofs/ in Coq, check them again with coqchk, print their axioms; writes docs/proofs.md
+	@scripts/debian.sh
+	$(PY) scripts/proofs.py
+
 bench: setup  ## us and the peers in turns, ratios with their spread into docs/benchmarks.md (half an hour)
 	@export PYTHONPATH=src:.; $$(scripts/peers.sh) -m bench
 
