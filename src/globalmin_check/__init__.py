@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from globalmin_check.verdict import ClaimResult, Result, Verdict
 
 if TYPE_CHECKING:
-    from array import array
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from os import PathLike
 
 __all__ = ["ClaimResult", "Result", "Verdict", "check_file"]
@@ -57,7 +56,6 @@ def check_file(
         return check_bytes(blob, beside, route)
     from globalmin_check.command.row_files import read_rows
 
-    def blocks(columns: Sequence[str]) -> Iterator[array]:
-        return read_rows(rows, columns)
-
-    return check_bytes(blob, beside, route, rows=blocks, shard=shard)
+    return check_bytes(
+        blob, beside, route, rows=lambda columns: read_rows(rows, columns), shard=shard
+    )

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 
 NOTES = ("preprocessing is not proved: the statement is about the stored numbers",)  # of every file
@@ -104,16 +102,6 @@ class Result:
 
     def to_json(self) -> str:
         """The whole result as one JSON object; infinite numbers become strings."""
-        return json.dumps(_plain(asdict(self)), indent=2, allow_nan=False)
+        from globalmin_check.command.json_text import as_json
 
-
-def _plain(value: object) -> object:
-    if isinstance(value, Verdict):
-        return value.value
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    return value
+        return as_json(self)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -216,12 +216,9 @@ def fit(
 
     folder = check_output(out or Path(f"{data.stem}-fit"), force=force)
     if stream:
-        from globalmin.cli.streaming import StreamOptions, fit_streamed
-        from globalmin.cli.tables import column_list
-
-        columns, decay = column_list(use) or None, decay_number(weight_decay)
-        streamed = (data, check_targets(target), columns, decay, bias, folder, quiet or json)
-        return fit_streamed(StreamOptions(*streamed), as_json=json)
+        decay = decay_number(weight_decay)
+        streamed = (data, check_targets(target), tuple(use or ()), decay, bias, folder)
+        return _streamed(streamed, quiet=quiet or json, as_json=json)
     is_regularized = _road(ctx, model, target, interpolate=interpolate, scaling=scaling)
     depth = 3 if model == "deep" and depth is None else depth
     layers, form, pixels = check_deep(
@@ -262,6 +259,15 @@ def fit(
         asked = PatchOptions(patch_size, stride, filters, head, image, padding, normalize)
         return fit_patches(options, asked, as_json=json)
     return _interpolated(options, as_json=json)
+
+
+def _streamed(given: tuple[Any, ...], *, quiet: bool, as_json: bool) -> int:
+    from globalmin.cli.streaming import StreamOptions, fit_streamed
+    from globalmin.cli.tables import column_list
+
+    data, targets, use, *others = given
+    columns = column_list(use) or None
+    return fit_streamed(StreamOptions(data, targets, columns, *others, quiet), as_json=as_json)
 
 
 def _interpolated(options: FitOptions, *, as_json: bool) -> int:
