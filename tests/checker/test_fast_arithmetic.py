@@ -187,6 +187,8 @@ def test_a_strassen_product_is_refused_by_the_start_up_test(monkeypatch: pytest.
     monkeypatch.setattr(machine, "tiled", lambda A, B: even(strassen, A, B))
     with pytest.raises(NotProved, match="BLAS"):
         machine.self_test()
+    with pytest.raises(NotProved, match="term by term"):
+        machine._no_fast_multiplication(64)
 
 
 def test_a_strassen_product_is_refused_by_projections(monkeypatch: pytest.MonkeyPatch):
