@@ -202,33 +202,24 @@ def fit(
     Exits with 0 only if the checker accepts every file and it proves the gap asked for, or the
     global minimum (with --trained v: the minimum over heads).
     """
-    from globalmin.cli.options import (
-        FitOptions,
-        check_activation,
-        check_decay,
-        check_deep,
-        check_output,
-        check_targets,
-        check_until,
-        check_width,
-    )
+    from globalmin.cli import options as asked_for
     from globalmin.cli.roads import decay_number
 
-    folder = check_output(out or Path(f"{data.stem}-fit"), force=force)
+    folder = asked_for.check_output(out or Path(f"{data.stem}-fit"), force=force)
     if stream:
         decay = decay_number(weight_decay)
-        streamed = (data, check_targets(target), tuple(use or ()), decay, bias, folder)
+        streamed = (data, asked_for.check_targets(target), tuple(use or ()), decay, bias, folder)
         return _streamed(streamed, quiet=quiet or json, as_json=json)
     is_regularized = _road(ctx, model, target, interpolate=interpolate, scaling=scaling)
     depth = 3 if model == "deep" and depth is None else depth
-    layers, form, pixels = check_deep(
+    layers, form, pixels = asked_for.check_deep(
         depth, architecture, image if patch_size is None else None, method, trained
     )
-    options = FitOptions(
+    options = asked_for.FitOptions(
         data=data,
-        targets=check_targets(target),
-        activation=check_activation(activation),
-        width=check_width(width),
+        targets=asked_for.check_targets(target),
+        activation=asked_for.check_activation(activation),
+        width=asked_for.check_width(width),
         method=method,
         bias=bias,
         scaling=scaling,
@@ -238,13 +229,15 @@ def fit(
         max_iter=max_iter,
         weight_decay=0.0
         if is_regularized
-        else check_decay(decay_number(weight_decay), activation, method, trained),
+        else asked_for.check_decay(decay_number(weight_decay), activation, method, trained),
         out=folder,
         quiet=quiet or json,
         depth=layers,
         architecture=form,
         image=pixels,
-        until=check_until(until, method, trained, is_shallow=form is None and patch_size is None),
+        until=asked_for.check_until(
+            until, method, trained, is_shallow=form is None and patch_size is None
+        ),
     )
     if is_regularized:
         from globalmin.cli.regularized import Asked, fit_regularized
