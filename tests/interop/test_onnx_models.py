@@ -250,6 +250,15 @@ def test_the_series_of_erf_is_erf():
     assert np.abs(got[:, 0] - [erf(z) for z in grid]).max() <= 36 * 2.0**-53
 
 
+def test_shares_that_all_vanish_are_equal(tmp_path):
+    networks = [gm.RegularizedNetwork([[1.0]], [0.0], [1.0], -1e4)] * 3
+    path = tmp_path / "m.safetensors"
+    gm.save_networks(path, networks, metadata={"classes": "[0, 1, 2]", "loss": "logistic"})
+    model = gm.load(path)
+    shares = ran(model, [[0.0]])["probabilities"]
+    assert shares.tolist() == model.predict_proba([[0.0]]).tolist() == [[1 / 3] * 3]
+
+
 def test_what_has_no_form_is_refused_at_once(tmp_path):
     with pytest.raises(gm.DataError, match="is not fitted; call fit"):
         to_onnx(gm.AdditiveNetworkRegressor())
