@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -207,9 +207,8 @@ def fit(
 
     folder = asked_for.check_output(out or Path(f"{data.stem}-fit"), force=force)
     if stream:
-        decay = decay_number(weight_decay)
-        streamed = (data, asked_for.check_targets(target), tuple(use or ()), decay, bias, folder)
-        return _streamed(streamed, quiet=quiet or json, as_json=json)
+        how = (decay_number(weight_decay), bias, folder, quiet or json)
+        return _streamed(data, asked_for.check_targets(target), use, how, as_json=json)
     is_regularized = _road(ctx, model, target, interpolate=interpolate, scaling=scaling)
     depth = 3 if model == "deep" and depth is None else depth
     layers, form, pixels = asked_for.check_deep(
@@ -254,13 +253,19 @@ def fit(
     return _interpolated(options, as_json=json)
 
 
-def _streamed(given: tuple[Any, ...], *, quiet: bool, as_json: bool) -> int:
+def _streamed(
+    data: Path,
+    targets: tuple[str, ...],
+    use: list[str] | None,
+    how: tuple[float, bool, Path, bool],
+    *,
+    as_json: bool,
+) -> int:
     from globalmin.cli.streaming import StreamOptions, fit_streamed
     from globalmin.cli.tables import column_list
 
-    data, targets, use, *others = given
     columns = column_list(use) or None
-    return fit_streamed(StreamOptions(data, targets, columns, *others, quiet), as_json=as_json)
+    return fit_streamed(StreamOptions(data, targets, columns, *how), as_json=as_json)
 
 
 def _interpolated(options: FitOptions, *, as_json: bool) -> int:
