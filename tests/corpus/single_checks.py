@@ -11,6 +11,7 @@ from tests.oracles import fraction_factorization_claims as factorization
 from tests.oracles import fraction_filter_claims as one_filter
 from tests.oracles import fraction_patch_claims as patches
 from tests.oracles import fraction_regularized as regularized
+from tests.oracles import fraction_stream_claims as stream
 from tests.oracles.claim_grammar import OtherDataError
 from tests.oracles.fraction_checker import CHECKS
 from tests.oracles.fraction_claims import Check, Witnessed
@@ -52,6 +53,9 @@ def _walks(raw: bytes, data: bytes | None) -> Iterator[Walk]:
         )
     elif kind == "regularized":
         yield from regularized.walks(raw, FEWER)
+    elif kind == "stream":
+        file = stream.read_stream(raw)
+        yield from (("stream-gap", stream.stream_checks(file, claim)) for claim in file.claims)
     elif kind == "patches":
         cut = patches.read_patches(raw, data)
         yield from (

@@ -50,7 +50,8 @@ def multiplied(a: Array, b: Array) -> Rounded:
 
 def divided(a: Array, b: Array) -> Rounded:
     """The quotients, entry by entry: exact where the quotient times b is a again."""
-    quotient = np.asarray(a / b, dtype=np.float64)
+    with np.errstate(over="ignore"):  # an infinite quotient is counted as inexact
+        quotient = np.asarray(a / b, dtype=np.float64)
     return Rounded(quotient, int(np.count_nonzero(~_is_product(np.asarray(a), quotient, b))))
 
 

@@ -159,9 +159,9 @@ def lower_witness(
     return _precise_lower_witness(gram, precise_gap)
 
 
-def bound_without_witness(gram: Gram, terms: int) -> LowerWitness | None:
-    """A bound below the smallest eigenvalue that floats can prove without a stored C (PD-R of the
-    checker's fast route); None if they would not see it.
+def shift_without_witness(gram: Gram, terms: int) -> LowerWitness | None:
+    """A number below the smallest eigenvalue, as floats see it, that the checker can prove without
+    a stored C (PD-R of its fast route); None if it would not.
 
     Its proof compares A with L L^T up to about 1.5 n^2 u max A_ii and the rounding of A, a sum of
     `terms` products; three times that is left.

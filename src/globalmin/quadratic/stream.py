@@ -50,10 +50,14 @@ class StreamedFit:
 
     Attributes
     ----------
-    network : the network; `predict` is its own.
-    weight_decay : w, of the objective $L + (w/2)\|W\|_F^2$ in scaled units.
-    shards : rows, digest and moments of every shard, in order.
-    proof : what the checker says of the file; without the rows, see `check`.
+    network : StreamNetwork
+        The network; `predict` is its own.
+    weight_decay : float
+        w, of the objective $L + (w/2)\|W\|_F^2$ in scaled units.
+    shards : tuple
+        Rows, digest and moments of every shard, in order.
+    proof : Proof
+        What the checker says of the file; without the rows, see `check`.
     """
 
     network: StreamNetwork

@@ -19,10 +19,16 @@ class StreamNetwork:
 
     Attributes
     ----------
-    W, v : weights (k x d, the constant input last) and heads.
-    columns : names of the inputs and, last, of the label.
-    scaling : shift and scale of the inputs and, last, of the label.
-    bias : whether a constant input 1 is added.
+    W : Array
+        Weights, k x d, the constant input last.
+    v : Array
+        Heads.
+    columns : tuple
+        Names of the inputs and, last, of the label.
+    scaling : RowScaling
+        Shift and scale of the inputs and, last, of the label.
+    bias : bool
+        Whether a constant input 1 is added.
     """
 
     W: Array = field(repr=False)

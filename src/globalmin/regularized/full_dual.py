@@ -84,7 +84,7 @@ def best_floor(
     networks : trained ones; each gives a dual vector.
     objective : the least objective known. The search ends at a floor within `gap` of it, as a
         share of what it is above D(0), which no model undercuts.
-    max_cones : of the search for one dual vector, both signs together.
+    max_cones : of the search for one dual vector, both signs together; 0: no search.
     max_seconds : no relaxation is begun later.
     seed : of the sampled estimate of H that the search over cones begins at.
     """
@@ -109,7 +109,7 @@ def best_floor(
     elif len(design.problem.y) <= _LARGEST_ROWS:
         for u in duals:
             best = _higher(best, floor_by_slabs(design, u))
-    if design.Z.shape[1] <= LARGEST_DIMENSION and not is_enough():
+    if max_cones and design.Z.shape[1] <= LARGEST_DIMENSION and not is_enough():
         known = [design.parameters(n)[0] for n in networks]
         for u, W in zip(duals, known, strict=False):
             found = floor_by_cones(

@@ -125,6 +125,20 @@ def train_relu(
     return FullRun(network, problem, bound)
 
 
+def without_cones(
+    run: FullRun, other: RegularizedNetwork, *, max_seconds: float = 30.0, seed: int = 0
+) -> FullRun:
+    """The run with the best floor by a matrix: for a file whose cones the checker left open, as it
+    does where rays need too many bits (columns of very different sizes).
+    """
+    design = Design.of(run.problem)
+    networks = [run.network, other]
+    bound = best_floor(
+        design, networks, run.objective, max_cones=0, max_seconds=max_seconds, seed=seed
+    )
+    return FullRun(run.network, run.problem, bound)
+
+
 def estimate_largest_decay(problem: RegularizedProblem, *, seed: int = 0) -> float:
     """About the least weight decay from which on the best network has no neurons; that of
     `problem` does not matter.

@@ -18,7 +18,7 @@ from globalmin.losses import Loss, get_loss
 from globalmin.proving.producer import prove
 from globalmin.proving.proof import Proof
 from globalmin.regularized.full_dual import MAX_CONES
-from globalmin.regularized.full_run import FullRun, train_relu
+from globalmin.regularized.full_run import FullRun, train_relu, without_cones
 from globalmin.regularized.network import RegularizedNetwork
 from globalmin.regularized.objective import Penalty, RegularizedProblem, objective
 from globalmin.regularized.own_network import Given, read_model
@@ -193,6 +193,13 @@ def optimality_gap(
         seed=seed,
     )
     proof = prove(given.network, problem, run=FullRun(given.network, problem, run.bound))
+    if (
+        proof.claim("dual-gap") is None
+        and run.bound is not None
+        and run.bound.constraint == "cones"
+    ):
+        run = without_cones(run, given.network, max_seconds=max_seconds, seed=seed)
+        proof = prove(given.network, problem, run=FullRun(given.network, problem, run.bound))
     claim = proof.claim("dual-gap")
     floor = -math.inf if claim is None else claim.numbers.floor
     gap = math.inf if claim is None else claim.numbers.gap

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import globalmin as gm
-from globalmin.linalg.positive_definite import Gram, ball_matrix, bound_without_witness
+from globalmin.linalg.positive_definite import Gram, ball_matrix, shift_without_witness
 from globalmin.linalg.spectrum import extremes_by_iteration
 from globalmin.proving.certificate import refuse_if_too_large
 from globalmin.shallow.claims.linearized_point import STORED_ROWS, fast_radius, is_fast, measure
@@ -64,12 +64,12 @@ def test_extremes_by_iteration_are_the_eigenvalues():
 def test_a_bound_without_witness_leaves_room_and_is_refused_where_floats_see_nothing():
     B = np.random.default_rng(1).normal(size=(40, 60))
     A = B @ B.T
-    found = bound_without_witness(Gram(A, 0.0, lambda: ball_matrix(A)), 20)
+    found = shift_without_witness(Gram(A, 0.0, lambda: ball_matrix(A)), 20)
     low = np.linalg.eigvalsh(A)[0]
     assert found is not None
     assert (1 - 1e-4) * low < found.bound < low * (1 - 1e-6)
     thin = B[:, :39] @ B[:, :39].T + 1e-12 * np.eye(40)
-    assert bound_without_witness(Gram(thin, 0.0, lambda: ball_matrix(thin)), 20) is None
+    assert shift_without_witness(Gram(thin, 0.0, lambda: ball_matrix(thin)), 20) is None
 
 
 def test_the_radius_of_the_fast_route_is_that_of_the_checker():

@@ -149,12 +149,13 @@ class Point {
   }
 }
 
-/** The head of OS: half +|y|/sqrt(kn), half the negative, one zero if k is odd. */
+/** The head of OS: half +|y|/sqrt(kn), half the negative, and where k is odd one more +: a zero would leave
+ * a neuron idle. */
 function balancedHead(y, k) {
   const size = (norm(y) / Math.sqrt(y.length) || 1) / Math.sqrt(k);
   if (k === 1) return Float64Array.of(size);
   const half = Math.floor(k / 2);
-  return Float64Array.from({ length: k }, (_, l) => (l < half ? size : l < 2 * half ? -size : 0));
+  return Float64Array.from({ length: k }, (_, l) => (l >= half && l < 2 * half ? -size : size));
 }
 
 /** Hessian of L in W, kd x kd: J^T J and the blocks sum_i r_i v_l phi''(w_l . x_i) x_i x_i^T. */

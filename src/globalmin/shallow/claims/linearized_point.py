@@ -20,8 +20,8 @@ from globalmin.linalg.positive_definite import (
     LowerWitness,
     NotPositiveDefiniteError,
     ball_matrix,
-    bound_without_witness,
     lower_witness,
+    shift_without_witness,
     to_floats,
     working_precision,
 )
@@ -136,7 +136,7 @@ def measure(
         lambda: precise_jacobian_gram(network, X, trained=trained),
     )
     try:
-        lower = (bound_without_witness(gram, sum(network.W.shape)) if fast else None) or (
+        lower = (shift_without_witness(gram, sum(network.W.shape)) if fast else None) or (
             _stored_witness(gram, network)
         )
     except NotPositiveDefiniteError as failure:
