@@ -10,6 +10,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -87,9 +88,37 @@ def _additive(n: int) -> Callable[[], object]:
 JOBS = dict(zip(ROWS, (_train, _prove, _check, _quadratic, _additive), strict=True))
 
 
-def peak() -> float:
-    """Largest resident memory so far, in GiB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+class Memory:
+    """Watches the resident memory of this process while a job runs, every two milliseconds: the
+    largest ever would be that of the imports.
+    """
+
+    def __enter__(self) -> Memory:
+        self.before = self.most = resident()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+        return self
+
+    def _watch(self) -> None:
+        while not self._over.wait(0.002):
+            self.most = max(self.most, resident())
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+        self.most = max(self.most, resident())
+
+    @property
+    def needed(self) -> float:
+        """GiB beyond what was held before."""
+        return self.most - self.before
+
+
+def resident() -> float:
+    """GiB held now (Linux)."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * resource.getpagesize() / 2**30
 
 
 def one(job: str, n: int) -> dict[str, float]:
@@ -99,9 +128,11 @@ def one(job: str, n: int) -> dict[str, float]:
     small = JOBS[job](min(ROWS[job]) // 2)
     small()
     work = JOBS[job](n)
-    before, began = peak(), time.process_time()
-    work()
-    return {"rows": n, "seconds": time.process_time() - began, "gib": peak() - before}
+    with Memory() as memory:
+        began = time.process_time()
+        work()
+        seconds = time.process_time() - began
+    return {"rows": n, "seconds": seconds, "gib": memory.needed}
 
 
 def grown(job: str, largest: int | None = None) -> list[dict[str, float]]:

@@ -177,6 +177,13 @@ def test_growth_exponents_are_slopes_on_logarithmic_axes():
     assert np.isnan(growth.exponent(points, "gib"))
 
 
+def test_memory_is_what_a_job_holds_at_its_peak():
+    with growth.Memory() as memory:
+        held = np.ones(2**25)  # 256 MiB
+        del held
+    assert 0.24 < memory.needed < 0.30
+
+
 def test_the_page_is_written_from_the_results_alone(tmp_path, monkeypatch):
     asked = Contest("job", "n = 5", [Contender("us", lambda: Outcome(0.5))], "unit")
     row = contest.record(asked, {"us": Score([2.0, 4.0, 3.0], Outcome(0.5))}, 1.0)
