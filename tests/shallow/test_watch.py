@@ -1,6 +1,7 @@
 """How runs end and what they record, the same for every method."""
 
 import itertools
+import pickle
 
 import numpy as np
 import pytest
@@ -178,6 +179,24 @@ def test_spectrum_of_larger_problems_is_a_close_value_from_above():
     run = train(network, data, "levenberg_marquardt", max_iter=1)
     exact = np.sqrt(np.linalg.eigvalsh(jacobian_gram(network, data.X))[0])
     assert exact * (1 - 1e-6) <= run.trajectory.sigma_min[0] <= 1.1 * exact
+
+
+def test_the_last_step_has_its_spectrum_whatever_its_number():
+    network, data = case(n=30, k=6)
+    run = train(network, data, "gradient_descent", max_iter=7)
+    assert run.trajectory.iteration[-1] == 7  # no power of two
+    exact = np.sqrt(np.linalg.eigvalsh(jacobian_gram(run.network, data.X))[0])
+    assert run.trajectory.sigma_min[-1] == pytest.approx(exact, rel=1e-6)
+    assert np.isnan(run.trajectory.sigma_min[[3, 5, 6]]).all()
+
+
+def test_a_trajectory_sent_to_another_process_has_values_and_no_data():
+    network, data = case(n=30, k=6)
+    path = train(network, data, "gradient_descent", max_iter=3).trajectory
+    sent = pickle.loads(pickle.dumps(path))  # noqa: S301
+    assert len(sent.points) == 0
+    assert np.array_equal(sent.sigma_min, path.sigma_min, equal_nan=True)
+    assert np.array_equal(sent.columns()["sigma_min"], path.sigma_min, equal_nan=True)
 
 
 def test_spectrum_is_left_out_where_it_is_not_affordable(monkeypatch):
