@@ -48,6 +48,8 @@ def test_the_table_on_screen_names_the_check_with_rows(run, rows, tmp_path):
     [
         (("-t", "y", "--stream"), "--stream needs a number as --weight-decay"),
         (("-t", "y", "-t", "a", "--stream", "--weight-decay", 1), "give --target once"),
+        (("-t", "y", "--stream", "--weight-decay", 1, "--drop", "a"), "--drop does not go with"),
+        (("-t", "y", "--stream", "--weight-decay", 1, "--model", "deep"), "--model does not go"),
     ],
 )
 def test_what_a_stream_needs_is_said(run, rows, tmp_path, options, words):

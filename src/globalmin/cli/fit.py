@@ -207,6 +207,7 @@ def fit(
 
     folder = asked_for.check_output(out or Path(f"{data.stem}-fit"), force=force)
     if stream:
+        _refuse_beside_stream(ctx)
         how = (decay_number(weight_decay), bias, folder, quiet or json)
         return _streamed(data, asked_for.check_targets(target), use, how, as_json=json)
     is_regularized = _road(ctx, model, target, interpolate=interpolate, scaling=scaling)
@@ -251,6 +252,22 @@ def fit(
         asked = PatchOptions(patch_size, stride, filters, head, image, padding, normalize)
         return fit_patches(options, asked, as_json=json)
     return _interpolated(options, as_json=json)
+
+
+STREAMED = {"data", "target", "stream", "use", "weight_decay", "bias", "out", "force"}
+STREAMED |= {"json", "quiet"}
+
+
+def _refuse_beside_stream(ctx: typer.Context) -> None:
+    """An option that a stream does not have would change nothing, silently."""
+    typed = [name for name in ctx.params if _is_typed(ctx, name) and name not in STREAMED]
+    if typed:
+        option = f"--{typed[0].replace('_', '-')}"
+        taken = ", ".join(f"--{name.replace('_', '-')}" for name in sorted(STREAMED - {"data"}))
+        raise typer.BadParameter(
+            f"{option} does not go with --stream, which takes {taken}; leave it out, or fit the "
+            "table in memory without --stream"
+        )
 
 
 def _streamed(

@@ -20,7 +20,7 @@ import numpy as np
 
 from globalmin._types import Array
 from globalmin.data.loading import Choice, select_columns
-from globalmin.data.loading_tables import DELIMITERS, Sheet, header_of, numbers
+from globalmin.data.loading_tables import DELIMITERS, Sheet, header_of, numbers, pyarrow_modules
 from globalmin.data.row_values import checked, column_names, raw_rows
 from globalmin.errors import DataError
 
@@ -61,7 +61,7 @@ class ParquetPart:
 
     def blocks(self, columns: Sequence[str]) -> Iterator[Array]:
         """Raw rows, as they are decoded."""
-        parquet, arrow = _pyarrow(self.path)
+        parquet, arrow = pyarrow_modules(self.path)
         try:
             with parquet.ParquetFile(self.path) as file:
                 wanted = {"row_groups": list(self.groups), "columns": list(columns)}
@@ -280,7 +280,7 @@ def _in_folder(path: Path) -> list[Path]:
 
 
 def _parquet_parts(path: Path, choice: Choice, rows: int) -> tuple[tuple[str, ...], list[Any]]:
-    parquet, arrow = _pyarrow(str(path))
+    parquet, arrow = pyarrow_modules(str(path))
     try:
         with parquet.ParquetFile(path) as file:
             header, found = list(file.schema_arrow.names), file.metadata
@@ -334,15 +334,3 @@ def _reader(file: Any) -> Any:
     file.seek(0)
     mark = max(DELIMITERS, key=first.count)
     return csv.reader(file, delimiter=mark, strict=True, skipinitialspace=mark != "\t")
-
-
-def _pyarrow(path: str) -> tuple[Any, Any]:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as error:
-        raise DataError(
-            f"{path}: reading parquet needs pyarrow; install globalmin[parquet], or save the table "
-            "as csv"
-        ) from error
-    return pyarrow.parquet, pyarrow

@@ -204,7 +204,7 @@ def is_number(text: str) -> bool:
 
 def read_parquet(path: Path, choice: Choice, max_bytes: int) -> Table:
     """Read a parquet file; see `load_table`."""
-    _, arrow = _pyarrow(path)
+    _, arrow = pyarrow_modules(path)
     table = open_parquet(
         path, max_bytes, lambda names: sum(select_columns(path, names, choice), ())
     )
@@ -222,7 +222,7 @@ def open_parquet(
     chosen: Callable[[list[str]], Sequence[str]] = tuple,
 ) -> Any:
     """The columns of a parquet file that `chosen` takes of their names, as a table of pyarrow."""
-    parquet, arrow = _pyarrow(path)
+    parquet, arrow = pyarrow_modules(path)
     try:
         with parquet.ParquetFile(path) as file:
             columns = list(file.schema_arrow.names)
@@ -238,7 +238,8 @@ def open_parquet(
         ) from error
 
 
-def _pyarrow(path: Path) -> tuple[Any, Any]:
+def pyarrow_modules(path: object) -> tuple[Any, Any]:
+    """(pyarrow.parquet, pyarrow), or what to install."""
     try:
         import pyarrow
         import pyarrow.parquet

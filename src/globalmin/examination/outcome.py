@@ -169,13 +169,7 @@ class Examination:
         folder : str | os.PathLike[str]
             It is made if it is not there.
         """
-        place = Path(folder)
-        place.mkdir(parents=True, exist_ok=True)
-        written = {}
-        for name, proof in (("given", self.proof), ("polished", self.polished.proof)):
-            if proof.certificate is not None:
-                written[name] = save_atomically(place / f"{name}.gmc", proof.certificate)
-        written["model"] = place / "polished.safetensors"
+        written = write_certificates(Path(folder), self.proof, self.polished.proof)
         save_network(written["model"], self.polished.network, self.data.preprocessing)
         return written
 
@@ -230,6 +224,18 @@ def proof_sentence(proof: Proof) -> str:
         return f"nothing is proved: {proof.why}"
     kinds = ", ".join(claim.kind for claim in proof.accepted_claims)
     return f"ACCEPTED ({kinds}): {proof.statement.splitlines()[0]}"
+
+
+def write_certificates(place: Path, given: Proof, polished: Proof) -> dict[str, Path]:
+    """Write what was accepted into a folder, made if it is not there; also the place of the
+    model.
+    """
+    place.mkdir(parents=True, exist_ok=True)
+    written = {}
+    for name, proof in (("given", given), ("polished", polished)):
+        if proof.certificate is not None:
+            written[name] = save_atomically(place / f"{name}.gmc", proof.certificate)
+    return written | {"model": place / "polished.safetensors"}
 
 
 def proof_dict(proof: Proof) -> dict[str, Any]:

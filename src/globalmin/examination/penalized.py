@@ -11,8 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from globalmin.examination.outcome import Verdict, proof_dict, proof_sentence, rounded_up
-from globalmin.files import save_atomically
+from globalmin.examination.outcome import (
+    Verdict,
+    proof_dict,
+    proof_sentence,
+    rounded_up,
+    write_certificates,
+)
 from globalmin.proving.producer import prove
 from globalmin.proving.proof import Proof
 from globalmin.regularized.full_run import FullRun
@@ -96,13 +101,7 @@ class PenalizedExamination:
         folder : str | os.PathLike[str]
             It is made if it is not there.
         """
-        place = Path(folder)
-        place.mkdir(parents=True, exist_ok=True)
-        written = {}
-        for name, proof in (("given", self.proof), ("polished", self.polished)):
-            if proof.certificate is not None:
-                written[name] = save_atomically(place / f"{name}.gmc", proof.certificate)
-        written["model"] = place / "polished.safetensors"
+        written = write_certificates(Path(folder), self.proof, self.polished)
         save_network(written["model"], self.found.best_network)
         return written
 

@@ -196,7 +196,14 @@ def _decay(point: QuadraticPoint, w: float) -> Claim:
 def _decay_factors(
     point: QuadraticPoint, u: Array, c: float, heads: str
 ) -> dict[str, Tensor] | None:
-    Z, noise = moment_matrix(point.X, u), point.moment_noise(u) + 4.0 * EPS * c
+    noise = point.moment_noise(u) + 4.0 * EPS * c
+    return sign_factors(moment_matrix(point.X, u), c, heads, noise)
+
+
+def sign_factors(Z: Array, c: float, heads: str, noise: float) -> dict[str, Tensor] | None:
+    """Witnesses of c I + Z > 0 and c I - Z > 0, as far as the class of heads needs them; None if
+    one cannot be had.
+    """
     found: dict[str, Tensor] = {}
     for role, sign, unneeded in (("C_lower", 1.0, "nonpositive"), ("C_upper", -1.0, "nonnegative")):
         if heads == unneeded:

@@ -27,11 +27,12 @@ from globalmin.proving.claim import (
     rational,
 )
 from globalmin.proving.proof import float_up
+from globalmin.quadratic.claims.optimality_gap import sign_factors
 from globalmin.quadratic.duality import decay_threshold
 from globalmin.quadratic.shard_moments import ShardMoments, gamma
 from globalmin.quadratic.stream_network import StreamNetwork
 from globalmin.references import states
-from globalmin.shallow.claims.measured_point import heads_of, strict_witness
+from globalmin.shallow.claims.measured_point import heads_of
 
 MARGINS = tuple(2.0**-bits for bits in range(46, 9, -3))
 """Room left for the proof of strict feasibility, the least first."""
@@ -138,7 +139,7 @@ def build(network: StreamNetwork, shards: Sequence[ShardMoments], weight_decay: 
     reach = max(lower, upper, 0.0) + zeta
     for margin in MARGINS:
         t = min(best, c * (1.0 - margin) / reach) if reach > 0.0 else best
-        factors = _factors(M * t, c - t * zeta, heads, noise=8 * len(shards) * EPS * c)
+        factors = sign_factors(M * t, c - t * zeta, heads, noise=8 * len(shards) * EPS * c)
         if factors is not None:
             fields = {"heads": heads, "decay": rational(weight_decay), "v_max": rational(v_max)}
             return _claim(network, sums, t, weight_decay, fields=fields, factors=factors)
@@ -152,18 +153,6 @@ def _best_multiple(sums: ShardSums) -> float:
     """The t in [0, 2] that makes -t B - t^2 A/2 largest."""
     A, B = float(sums.squares.sum()), float(sums.products.sum())
     return min(max(-B / A, 0.0), 2.0) if A > 0.0 else 1.0
-
-
-def _factors(M: Array, shift: float, heads: str, noise: float) -> dict[str, Tensor] | None:
-    found: dict[str, Tensor] = {}
-    for role, sign, unneeded in (("C_lower", 1.0, "nonpositive"), ("C_upper", -1.0, "nonnegative")):
-        if heads == unneeded:
-            continue
-        C = strict_witness(shift * np.eye(len(M)) + sign * M, noise)
-        if C is None:
-            return None
-        found[role] = C
-    return found
 
 
 def _claim(
