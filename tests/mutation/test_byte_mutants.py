@@ -6,13 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.corpus.two_checkers import VERDICTS, Bench
+from tests.figures import Record, record_hostile
 from tests.mutation.byte_mutants import byte_mutant
 from tests.mutation.sources import sealed
 
 SEED = 20261
 
 
-def run(folder: Path, count: int) -> None:
+def run(folder: Path, count: int) -> Counter[str]:
     rng, bench, files = np.random.default_rng(SEED), Bench(folder), sealed()
     outcomes: Counter[str] = Counter()
     survivors = []
@@ -25,12 +26,17 @@ def run(folder: Path, count: int) -> None:
             survivors.append((number, name, outcome))
     print(f"R1: {count} byte mutants (seed {SEED}) of {len(files)} certificates: {dict(outcomes)}")
     assert not survivors
+    return outcomes
 
 
-def test_no_byte_mutant_is_accepted_or_crashes(tmp_path: Path):
-    run(tmp_path, 1500)
+def test_no_byte_mutant_is_accepted_or_crashes(tmp_path: Path, record_property: Record):
+    counts = run(tmp_path, 1500)
+    record_hostile(record_property, counts, counts.total())
 
 
 @pytest.mark.campaign
-def test_no_byte_mutant_of_ten_thousand_is_accepted_or_crashes(tmp_path: Path):
-    run(tmp_path, 10_000)
+def test_no_byte_mutant_of_ten_thousand_is_accepted_or_crashes(
+    tmp_path: Path, record_property: Record
+):
+    counts = run(tmp_path, 10_000)
+    record_hostile(record_property, counts, counts.total())

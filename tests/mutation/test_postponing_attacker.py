@@ -11,6 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from tests.figures import Record, record_hostile
 from tests.mutation.oracle_margins import tie, with_field
 from tests.mutation.postponed_checks import EXACT_LOSSES, KNOTS, open_checks, postponable
 from tests.mutation.soundness_campaign import SEED, Tally, campaign, table
@@ -59,13 +60,20 @@ def assert_teeth(tally: Tally) -> None:
         assert not never, f"{tally.kind}: never postponed and then {verdict}: {sorted(never)}"
 
 
+def words(tally: Tally) -> dict[str, int]:
+    return {"ACCEPTED": tally.counts["accepted"], "false": tally.counts["false"]}
+
+
 def test_every_claim_kind_is_attacked():
     assert set(KNOTS) == set(KINDS)
 
 
 @pytest.mark.parametrize("kind", sorted(KNOTS))
-def test_nothing_false_is_accepted_and_the_checkers_agree(kind: str, tmp_path: Path):
+def test_nothing_false_is_accepted_and_the_checkers_agree(
+    kind: str, tmp_path: Path, record_property: Record
+):
     tally = campaign(kind, FILES)
+    record_hostile(record_property, words(tally), tally.counts["files"])
     print(f"\n{tally.row()}  postponed: {len(postponable(kind))} checks")
     assert_sound(tally, tmp_path)
     assert_teeth(tally)
@@ -74,7 +82,7 @@ def test_nothing_false_is_accepted_and_the_checkers_agree(kind: str, tmp_path: P
 @pytest.mark.campaign
 @pytest.mark.parametrize("kind", sorted(KNOTS))
 def test_nothing_false_of_ten_thousand_is_accepted_and_the_checkers_agree(
-    kind: str, tmp_path: Path
+    kind: str, tmp_path: Path, record_property: Record
 ):
     whole = Tally(kind)
     for part in range(PARTS):
@@ -84,6 +92,7 @@ def test_nothing_false_of_ten_thousand_is_accepted_and_the_checkers_agree(
         whole.problems += tally.problems
         whole.bad_files += tally.bad_files
     publish(whole)
+    record_hostile(record_property, words(whole), whole.counts["files"])
     assert_sound(whole, tmp_path)
     assert_teeth(whole)
 
