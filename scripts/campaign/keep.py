@@ -114,5 +114,5 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    digest = sources_digest(config.getoption("--judged").split(","))
-    config.pluginmanager.register(Keeper(Path(config.getoption("--kept")), digest))
+    digest = sources_digest(str(config.getoption("--judged")).split(","))
+    config.pluginmanager.register(Keeper(Path(str(config.getoption("--kept"))), digest))
