@@ -23,8 +23,8 @@ from scripts.campaign.page import PAGE, page, table
 
 def run(figure: Figure, folder: Path = FOLDER) -> int:
     """Measure what is not kept; pytest's exit code."""
-    keep = ["-p", "scripts.campaign.keep", "--kept", str(folder / figure.id)]
-    judged = ["--judged", ",".join(figure.judged)]
+    keep = ["-p", "scripts.campaign.keep", f"--kept={folder / figure.id}"]
+    judged = ["--judged=" + ",".join(figure.judged)]
     threads = {"SCIPY_ARRAY_API": "1", "OPENBLAS_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "pytest", "-q", "-s", *keep, *judged, *figure.selection]
     return subprocess.run(command, cwd=ROOT, env={**os.environ, **threads}, check=False).returncode

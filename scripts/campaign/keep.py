@@ -1,7 +1,7 @@
 """A pytest plugin that keeps what each test measured: one JSON file per test, written when it ends,
 so that a campaign that was stopped goes on where it was.
 
-    pytest -p scripts.campaign.keep --kept FOLDER --judged globalmin_check TESTS
+    pytest -p scripts.campaign.keep --kept=FOLDER --judged=globalmin_check TESTS
 """
 
 from __future__ import annotations
