@@ -24,7 +24,8 @@ files of several claims, spoils them, kills a sweep, and prints a table like thi
 
 HOSTILE = """A test fails, and its files are not counted, if one false file is accepted or if the
 two checkers contradict each other: the false acceptances among the files below are 0. Where
-*accepted* is given, those files were called true by the oracle or by the construction."""
+*accepted* is given, those files were called true by the oracle or by the construction, or
+(byte mutants sealed again) accepted by both checkers."""
 
 
 def row(figure: Figure, measured: Measured) -> str:

@@ -20,6 +20,7 @@ import globalmin as gm
 from globalmin_check import check_file
 
 ROOT = Path(__file__).resolve().parents[2]
+SECONDS = float(os.environ.get("GLOBALMIN_MUTANTS", "inf"))  # after which no mutant is begun
 ALONE = """
 import sys
 sys.path.append(sys.argv[1])
@@ -155,7 +156,7 @@ def test_mutants_of_the_checker_die(record_property):
         settings = gate.settings()
         package, tests = settings["package"], settings["tests"]
         record_reach(ROOT, gate.folder, package, tests, jobs=2, keeps_others=False)
-    run(draw, 2, again=True)
+    run(draw, 2, True, SECONDS)
     keys = [mutant.key for mutant in sample(draw)]
     score = Score.of(keys, gate.outcomes(), gate.outcomes(first=True), gate.excused())
     record_property("mutants", score.mutants)
