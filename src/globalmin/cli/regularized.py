@@ -233,6 +233,8 @@ def _write(model: Any, given: Labeled, target: str, staging: Path) -> None:
             stem.with_suffix(".csv").write_text(_terms_table(chosen, i), encoding="utf-8")
         elif model.model_ == "quadratic":
             drawing.save(lambda i=i: chosen.plot_interactions(target=i), stem)
+            found = chosen.interactions_[i] if len(chosen.networks_) > 1 else chosen.interactions_
+            stem.with_suffix(".csv").write_text(found.as_csv(), encoding="utf-8")
     model.save(staging / MODEL)
     stored = load_networks(staging / MODEL)
     told = {"recipe": given.recipe.to_json(), "target": target}
