@@ -23,7 +23,8 @@ import globalmin as gm
 if TYPE_CHECKING:
     from bench.peer_scores import Table
 
-PAIR_COLUMNS = 10  # pairs of columns are tried up to this many
+PAIR_COLUMNS = 10  # all pairs of columns up to this many, else those that are lacked most
+PAIR_BINS = 16
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,8 @@ def _columns(table: Table) -> Any:
 
 
 def _pairs(table: Table) -> Any:
-    return _additive(table, interactions="pairs")
+    interactions = "pairs" if table.X.shape[1] <= PAIR_COLUMNS else "auto"
+    return _additive(table, interactions=interactions, bins=PAIR_BINS)
 
 
 def _quadratic(table: Table) -> Any:
@@ -171,14 +173,10 @@ def _trees(table: Table) -> Any:
     return HistGradientBoostingRegressor(**options)
 
 
-def _has_few_columns(table: Table) -> bool:
-    return table.X.shape[1] <= PAIR_COLUMNS and table.monotone is None
-
-
 METHODS: dict[str, Method] = {
     "additive": Method(_columns),
     "additive free": Method(_additive, lambda table: table.monotone is not None),
-    "pairs": Method(_pairs, _has_few_columns),
+    "pairs": Method(_pairs, lambda table: table.monotone is None),
     "quadratic": Method(_quadratic),
     "relu": Method(_relu),
     "EBM": Method(_boosted_curves),

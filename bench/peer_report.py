@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +35,16 @@ def _grouped(
 
 def measured(cells: Cells, versions: dict[str, str]) -> str:
     """One line: when, at which commit, with what."""
-    dates = sorted({numbers["date"] for numbers in cells.values() if "date" in numbers})
-    commits = dict.fromkeys(n["commit"] for n in cells.values() if "commit" in n)
     tools = ", ".join(f"{name} {number}" for name, number in versions.items())
-    return f"Measured {', '.join(dates)} at {', '.join(commits)}; {tools}.\n"
+    return f"Measured {_when(cells.values())}; {tools}.\n"
+
+
+def _when(cells: Iterable[dict[str, Any]]) -> str:
+    """Dates and commits."""
+    known = [numbers for numbers in cells if "date" in numbers and "commit" in numbers]
+    dates = sorted({numbers["date"] for numbers in known})
+    commits = dict.fromkeys(numbers["commit"] for numbers in known)
+    return f"{', '.join(dates)} at {', '.join(commits)}"
 
 
 def filled(page: str, name: str, block: str) -> str:
@@ -47,6 +54,22 @@ def filled(page: str, name: str, block: str) -> str:
         raise ValueError(f"the page has no marks {begin} and {end}; put them where the table goes")
     before, rest = page.split(begin, 1)
     return f"{before}{begin}\n\n{block.strip()}\n\n{end}{rest.split(end, 1)[1]}"
+
+
+def with_tables(page: str, block: str) -> str:
+    """The page with these score tables; tables of the page that are not among them stay."""
+    begin, end = "<!-- scores -->", "<!-- end of scores -->"
+    old = page.partition(begin)[2].partition(end)[0]
+    found = {**_sections(old), **_sections(block)}
+    order = [*(name for name in peer_scores.TABLES if name in found)]
+    order += [name for name in found if name not in order]
+    return filled(page, "scores", "\n\n".join(f"### {name}\n\n{found[name]}" for name in order))
+
+
+def _sections(block: str) -> dict[str, str]:
+    """What stands under each heading of the third order."""
+    parts = [part.partition("\n") for part in f"\n{block}".split("\n### ")[1:]]
+    return {name.strip(): text.strip() for name, _, text in parts}
 
 
 def objective_table(cells: Cells) -> str:
@@ -116,7 +139,8 @@ def score_tables(cells: Cells) -> str:
     parts = []
     for table in dict.fromkeys(key[0] for key in by):
         runs = {method: by[table, method] for method in METHODS if (table, method) in by}
-        parts.append(f"### {table}\n\n{_score_rows(runs)}\n{verdict(runs)}\n")
+        source = f"Measured {_when(numbers for found in runs.values() for numbers in found)}."
+        parts.append(f"### {table}\n\n{_score_rows(runs)}\n{verdict(runs)}\n{source}\n")
     return "\n".join(parts)
 
 

@@ -42,6 +42,12 @@ def _loaded(loader: Any, kind: str) -> Table:
     return Table(X, y, kind)
 
 
+def _linnerud() -> Table:
+    """Twenty rows: weight by three exercises."""
+    X, y = datasets.load_linnerud(return_X_y=True)
+    return Table(X, y[:, 0], "real")
+
+
 def _friedman() -> Table:
     return Table(*datasets.make_friedman1(2_000, noise=1.0, random_state=0), "real")
 
@@ -81,6 +87,7 @@ TABLES: dict[str, Callable[[], Table]] = {
     "breast cancer": lambda: _loaded(datasets.load_breast_cancer, "classes"),
     "wine": lambda: _loaded(datasets.load_wine, "classes"),
     "iris": lambda: _loaded(datasets.load_iris, "classes"),
+    "linnerud": _linnerud,
     "digits 3 or 8": _digits,
     "Friedman1 2000": _friedman,
     "counts": _counts,

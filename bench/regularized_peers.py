@@ -64,27 +64,30 @@ def main(words: list[str]) -> int:
 
 
 def report(given: argparse.Namespace) -> None:
-    """Print the tables; write everything as one JSON file, and the pictures."""
+    """Print the tables; write everything as one JSON file, and the pictures. A page keeps what this
+    folder has no measurements of.
+    """
     objective = Store(given.folder / "objective").all()
     scores = Store(given.folder / "scores").all()
     blocks = {
         "measured": peer_report.measured({**objective, **scores}, versions()),
         "objective": peer_report.objective_table(objective),
-        "scores": peer_report.score_tables(scores),
     }
-    for block in blocks.values():
+    tables = peer_report.score_tables(scores)
+    for block in (*blocks.values(), tables):
         print(block)
     if given.page is not None:
         text = given.page.read_text(encoding="utf-8")
-        for name, block in blocks.items():
+        for name, block in blocks.items() if objective else ():
             text = peer_report.filled(text, name, block)
-        given.page.write_text(text, encoding="utf-8")
+        given.page.write_text(peer_report.with_tables(text, tables), encoding="utf-8")
     whole = {"versions": versions(), "objective": objective, "scores": scores}
     given.folder.mkdir(parents=True, exist_ok=True)
     path = given.folder / "peers.json"
     path.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
     pictures = given.pictures or given.folder
-    peer_report.draw_objective(objective, pictures / "peers-objective.svg")
+    if objective:
+        peer_report.draw_objective(objective, pictures / "peers-objective.svg")
     peer_report.draw_scores(scores, pictures / "peers-scores.svg")
 
 

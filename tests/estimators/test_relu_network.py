@@ -16,6 +16,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import globalmin as gm
 from globalmin.errors import DataError
 from globalmin.estimators import ReluNetworkClassifier, ReluNetworkRegressor
+from globalmin.regularized import full_run
+from globalmin.regularized.full_training import TO_THE_END
 
 
 @pytest.fixture(autouse=True)
@@ -84,9 +86,33 @@ def test_without_certificate_nothing_is_said_to_be_proved() -> None:
 def test_decay_by_cross_validation_is_one_of_those_tried_with_the_least_loss() -> None:
     X, y = _table(30, 2)
     model = ReluNetworkRegressor(cv=2, certify=False, random_state=0, starts=1).fit(X, y)
-    assert model.loss_path_.shape == (8, 2)
-    best = int(model.loss_path_.mean(axis=1).argmin())
+    means = model.loss_path_.mean(axis=1)
+    best = int(means.argmin())
+    assert model.loss_path_.shape == (len(model.weight_decays_), 2)
     assert model.weight_decay_ == model.weight_decays_[best]
+    assert len(means) in (8, best + 3)  # ended by two decays in a row that were no better
+    assert list(model.weight_decays_) == sorted(model.weight_decays_, reverse=True)
+
+
+def test_a_rough_path_has_the_held_out_losses_of_a_long_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    X, y = _table(60, 3)
+    options: dict[str, Any] = {"cv": 3, "certify": False, "random_state": 0, "starts": 1}
+    rough = ReluNetworkRegressor(**options).fit(X, y)
+    monkeypatch.setattr(full_run, "ROUGH", TO_THE_END)
+    long = ReluNetworkRegressor(**options).fit(X, y)
+    shared = min(len(rough.loss_path_), len(long.loss_path_))
+    spread = long.loss_path_.std(axis=1)[:shared, None]
+    assert (np.abs(rough.loss_path_ - long.loss_path_)[:shared] < 0.2 * spread + 1e-3).all()
+
+
+def test_a_proof_changes_no_prediction() -> None:
+    X, y = _table(30, 2)
+    options: dict[str, Any] = {"weight_decay": 1.0, "random_state": 0, "max_cones": 2000}
+    proved = ReluNetworkRegressor(**options).fit(X, y)
+    bare = ReluNetworkRegressor(certify=False, **options).fit(X, y)
+    np.testing.assert_array_equal(proved.predict(X), bare.predict(X))
 
 
 @pytest.mark.parametrize("loss", ["huber", "quantile", "poisson"])

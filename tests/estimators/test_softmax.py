@@ -116,6 +116,13 @@ def test_a_decay_is_chosen_by_cross_validation():
 
 
 def test_a_softmax_with_interactions_is_refused():
-    with pytest.raises(gm.DataError, match="take interactions='none' or loss='logistic'"):
-        gm.AdditiveNetworkClassifier(loss="softmax", interactions="pairs").fit(X, Y)
+    for interactions in ("pairs", "auto"):
+        with pytest.raises(gm.DataError, match="take interactions='none' or loss='logistic'"):
+            gm.AdditiveNetworkClassifier(loss="softmax", interactions=interactions).fit(X, Y)
     assert not hasattr(gm.AdditiveNetworkClassifier(loss="hinge"), "predict_proba")
+
+
+def test_pairs_of_three_classes_chosen_by_themselves_are_one_network_for_each_class():
+    model = gm.AdditiveNetworkClassifier(interactions="auto", weight_decay=2.0, bins=8).fit(X, Y)
+    assert len(model.networks_) == len(np.unique(Y))
+    assert set(model.verdict_) == {"ACCEPTED"}

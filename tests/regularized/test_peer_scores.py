@@ -239,6 +239,30 @@ def test_the_report_says_who_wins_by_how_much_and_who_failed(tmp_path, capsys):
     assert (tmp_path / "peers-objective.svg").stat().st_size > 1000
 
 
+def test_a_page_keeps_the_tables_that_were_not_measured_again(tmp_path):
+    old = "### digits 3 or 8\n\nolder digits\n\n### iris\n\nolder iris\n"
+    texts = {"measured": "older", "objective": "older objective", "scores": old}
+    page = tmp_path / "page.md"
+    marks = [f"<!-- {name} -->\n\n{text}\n<!-- end of {name} -->" for name, text in texts.items()]
+    page.write_text("\n".join(marks), encoding="utf-8")
+    for name, numbers in score_cells().items():
+        parts = ["iris", *numbers["parts"][1:]]
+        told = {**numbers, "parts": parts, "date": "2026-01-02", "commit": "0123abcd"}
+        Store(tmp_path / "scores").write(name, told)
+    for _ in range(2):  # a second time changes nothing
+        assert (
+            regularized_peers.main(["report", "--folder", str(tmp_path), "--page", str(page)]) == 0
+        )
+        text = page.read_text(encoding="utf-8")
+        assert text.index("### iris") < text.index("### digits 3 or 8")  # in their order
+        assert text.count("### ") == 2
+        assert "older digits" in text
+        assert "older objective" in text
+        assert "older iris" not in text
+        assert "Measured 2026-01-02 at 0123abcd." in text
+    assert not (tmp_path / "peers-objective.svg").exists()
+
+
 def test_versions_and_commit_are_named():
     found = peer_cells.versions()
     assert found["torch"] == torch.__version__

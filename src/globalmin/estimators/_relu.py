@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Literal
@@ -18,7 +18,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from globalmin._options import Scaling
-from globalmin._types import Array
+from globalmin._types import Array, Indices
 from globalmin.data import SCALINGS
 from globalmin.estimators._base import ProvedEstimator, _single
 from globalmin.estimators._gap import Gap, part_of
@@ -27,18 +27,22 @@ from globalmin.files import canonical_json
 from globalmin.losses import Loss
 from globalmin.proving.producer import prove
 from globalmin.proving.proof import Proof, no_proof
+from globalmin.regularized.dual import scale_words
 from globalmin.regularized.full_run import (
     FullRun,
     estimate_largest_decay,
     full_decay_path,
     train_relu,
+    trained_to_the_end,
 )
-from globalmin.regularized.full_training import train_full
+from globalmin.regularized.network import RegularizedNetwork
 from globalmin.regularized.objective import HIDDEN_BIASES, HiddenBias, Penalty, RegularizedProblem
+from globalmin.regularized.preparation import followed, subset
 from globalmin.shallow.storage import save_networks
 
 # of the largest decay that is worth trying
 CV_SHARES = (0.5, 0.3, 0.17, 0.1, 0.06, 0.03, 0.017, 0.01)
+_WORSE = 2  # decays in a row without a better held-out loss end the search: the next cost most
 _FIT_CALLER = 5
 
 RELU_CONSTRAINTS: dict[str, list[Any]] = {
@@ -96,10 +100,15 @@ class ReluNetworkEstimator(ProvedEstimator):
 
     def _run(self, problem: RegularizedProblem, seed: int) -> FullRun:
         """The trained network, with a floor only if it is to be proved."""
-        limits: dict[str, Any] = {"starts": self.starts, "max_seconds": self.max_seconds}
+        limits: dict[str, Any] = {
+            "starts": self.starts,
+            "max_seconds": self.max_seconds,
+            "max_cones": self.max_cones,
+            "seed": seed,
+        }
         if not self.certify:
-            return FullRun(train_full(problem, seed=seed, **limits), problem, None)
-        return train_relu(problem, gap=self.gap, max_cones=self.max_cones, seed=seed, **limits)
+            return FullRun(trained_to_the_end(problem, **limits), problem, None)
+        return train_relu(problem, gap=self.gap, **limits)
 
     def _proof(self, run: FullRun) -> Proof:
         if not self.certify:
@@ -108,6 +117,7 @@ class ReluNetworkEstimator(ProvedEstimator):
 
     def _store_runs(self, runs: Sequence[FullRun], proofs: Sequence[Proof]) -> None:
         self.networks_ = [run.network for run in runs]
+        self._scales = [scale_words(run.problem) for run in runs]
         self.width_ = _single([run.network.width for run in runs])
         self.objective_ = _single([run.objective for run in runs])
         self.bound_ = _single([constraint_of(proof) for proof in proofs])
@@ -137,30 +147,38 @@ class ReluNetworkEstimator(ProvedEstimator):
             return float(self.weight_decay)
         whole = [self._problem(X, y, loss, 1.0) for y in labels]
         largest = max(estimate_largest_decay(problem, seed=seed) for problem in whole)
-        self.weight_decays_ = largest * np.array(CV_SHARES)
-        self.loss_path_ = self._held_out_losses(X, labels, loss, seed)
-        return float(self.weight_decays_[int(self.loss_path_.mean(axis=1).argmin())])
+        decays = largest * np.array(CV_SHARES)
+        choice = followed(decays, self._held_out_losses(whole, decays, seed), _WORSE)
+        self.weight_decays_, self.loss_path_ = choice.decays, choice.losses
+        return choice.weight_decay
 
-    def _held_out_losses(self, X: Array, labels: Sequence[Array], loss: Loss, seed: int) -> Array:
-        """Mean held-out losses, weight decays x folds, summed over the networks. The decay of a
-        fold is that of all rows times its share of them: the objective is a sum.
+    def _held_out_losses(
+        self, whole: Sequence[RegularizedProblem], decays: Array, seed: int
+    ) -> Iterator[list[float]]:
+        """For one decay after the other the mean held-out loss of every fold, summed over the
+        networks. The decay of a fold is that of all rows times its share of them: the objective is
+        a sum.
         """
-        folds: Any = check_cv(
-            self.cv, self._stratified(labels), classifier=hasattr(self, "classes_")
-        )
-        columns: list[Array] = []
-        for train, test in folds.split(X, self._stratified(labels)):
-            share = len(train) / len(X)
-            total = np.zeros(len(CV_SHARES))
-            for y in labels:
-                if loss.labels == "signs" and len(np.unique(y[train])) < 2:
-                    continue  # a fold without one of the classes says nothing
-                problem = self._problem(X[train], y[train], loss, 1.0)
-                decays = [float(decay) * share for decay in self.weight_decays_]
-                path = full_decay_path(problem, decays, seed=seed)
-                total += [float(loss.value(net.predict(X[test]), y[test]).mean()) for net in path]
-            columns.append(total)
-        return np.stack(columns, axis=1)
+        X, codes = whole[0].X, self._stratified([problem.y for problem in whole])
+        folds: Any = check_cv(self.cv, codes, classifier=hasattr(self, "classes_"))
+        splits = list(folds.split(X, codes))
+        paths = [
+            [
+                (
+                    full_decay_path(part, (decays * (len(train) / len(X))).tolist(), seed=seed),
+                    problem,
+                )
+                for problem in whole
+                for part in [subset(problem, train)]
+                if _says_something(part)
+            ]
+            for train, _ in splits
+        ]
+        for _ in decays:
+            yield [
+                sum(_loss_at(next(path), problem, test) for path, problem in fold)
+                for fold, (_, test) in zip(paths, splits, strict=True)
+            ]
 
     def _stratified(self, labels: Sequence[Array]) -> Array:
         return labels[0] if len(labels) == 1 else np.stack(labels, axis=1).argmax(axis=1)
@@ -174,6 +192,7 @@ class ReluNetworkEstimator(ProvedEstimator):
             self.gap,
             "ReLU network of any width",
             part_of(self.verdict_, j),
+            of=self._scales[j],
             notes=(f"weight decay {self.weight_decay_:.4g}", f"floor proved by {bound}"),
         )
 
@@ -197,6 +216,15 @@ class ReluNetworkEstimator(ProvedEstimator):
             metadata["classes"] = canonical_json(np.asarray(classes).tolist())
         steps = named_steps([self.preprocessing_] * len(self.networks_), self)
         save_networks(path, self.networks_, steps, metadata)
+
+
+def _says_something(part: RegularizedProblem) -> bool:
+    """Not a fold without one of the classes."""
+    return part.loss.labels != "signs" or len(np.unique(part.y)) == 2
+
+
+def _loss_at(network: RegularizedNetwork, problem: RegularizedProblem, rows: Indices) -> float:
+    return float(problem.loss.value(network.predict(problem.X[rows]), problem.y[rows]).mean())
 
 
 def claim_numbers(proof: Proof) -> tuple[float, float]:

@@ -361,7 +361,8 @@ class AdditiveNetworkClassifier(ClassifierMixin, AdditiveNetworkEstimator):
 
     def _loss_name(self, n_features: int) -> str:
         """What "auto" means for these classes; DataError for a softmax with interactions."""
-        has_pairs = self._groups(n_features) != "columns"
+        may_have_pairs = self.interactions == "auto" and n_features > 1
+        has_pairs = may_have_pairs or self._groups(n_features) != "columns"
         if self.loss == "softmax" and has_pairs:
             raise DataError(
                 f"loss='softmax' with interactions={self.interactions!r}: neurons that all classes "

@@ -95,7 +95,7 @@ class ReluNetworkRegressor(RegressorMixin, ReluNetworkEstimator):
     weight_decay_ : float
         The decay that was used.
     weight_decays_ : Array
-        With "cv": the decays tried.
+        With "cv": the decays tried, the largest first, until two in a row were no better.
     loss_path_ : Array
         With "cv": mean held-out losses, decays x folds.
     width_ : int

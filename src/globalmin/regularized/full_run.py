@@ -17,7 +17,7 @@ from globalmin.regularized.directions import estimate_height
 from globalmin.regularized.dual import saturated
 from globalmin.regularized.full_columns import refined
 from globalmin.regularized.full_dual import MAX_CONES, FullBound, best_floor
-from globalmin.regularized.full_training import train_full, without_neurons
+from globalmin.regularized.full_training import ROUGH, train_full, without_neurons
 from globalmin.regularized.network import RegularizedNetwork
 from globalmin.regularized.objective import RegularizedProblem, objective, require_relu
 
@@ -109,8 +109,9 @@ def train_relu(
     if problem.groups != "all":
         raise DataError(f"groups={problem.groups!r}: neurons that see all columns need 'all'")
     design = Design.of(problem)
-    network = train_full(problem, starts=starts, seed=seed, start=start, max_seconds=max_seconds)
-    network = refined(design, network, max_seconds=max_seconds, max_cones=max_cones, seed=seed)
+    network = trained_to_the_end(
+        problem, starts=starts, start=start, max_seconds=max_seconds, max_cones=max_cones, seed=seed
+    )
     value = objective(network, problem)
     networks = [network] if start is None else [network, start]
     bound = best_floor(
@@ -123,6 +124,22 @@ def train_relu(
         seed=seed,
     )
     return FullRun(network, problem, bound)
+
+
+def trained_to_the_end(
+    problem: RegularizedProblem,
+    *,
+    starts: int,
+    start: RegularizedNetwork | None = None,
+    max_seconds: float,
+    max_cones: int,
+    seed: int,
+) -> RegularizedNetwork:
+    """The network that `train_relu` finds a floor for: descent, then convex rounds."""
+    network = train_full(problem, starts=starts, seed=seed, start=start, max_seconds=max_seconds)
+    return refined(
+        Design.of(problem), network, max_seconds=max_seconds, max_cones=max_cones, seed=seed
+    )
 
 
 def without_cones(
@@ -162,16 +179,19 @@ def full_decay_path(
     max_seconds: float = 3.0,
     seed: int = 0,
 ) -> Iterator[RegularizedNetwork]:
-    """Networks at decreasing weight decays, each started from the one before too; no floors."""
+    """Networks at decreasing weight decays, each started from the one before too; no floors.
+    Rough ones, for held-out losses: descent ends early.
+    """
     start: RegularizedNetwork | None = None
     for decay in decays:
-        penalty = replace(problem.penalty, weight_decay=float(decay))
+        part = replace(problem, penalty=replace(problem.penalty, weight_decay=float(decay)))
         start = train_full(
-            replace(problem, penalty=penalty),
+            part,
             starts=1 if start is None else 0,
             start=start,
             seed=seed,
             max_rounds=6,
             max_seconds=max_seconds,
+            polish=ROUGH,
         )
         yield start

@@ -12,7 +12,6 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
 
 from globalmin._types import Array
 from globalmin.regularized.design import Design
@@ -26,8 +25,24 @@ _VIOLATION = 1e-6  # of b, above which a direction is worth a neuron
 _ALIKE = 0.999  # cosine of directions of which one is enough
 _NEGLIGIBLE = 1e-9  # of the largest neuron
 _WIDTHS = (0.3, 0.03, 0.003, 0.0003)  # of the envelopes of losses with kinks, one after the other
-_CORRECTIONS = 30
 _HUGE = 1e150
+
+
+@dataclass(frozen=True)
+class Polish:
+    """How far all weights are improved together: the relative decrease of the objective at which
+    L-BFGS ends, its iterations in a round of new neurons and after the last one, its memory.
+    """
+
+    decrease: float = 1e-15
+    in_a_round: int = 300
+    at_the_end: int = 3000
+    corrections: int = 30
+
+
+TO_THE_END = Polish()
+# for held-out losses: objectives about 1e-4 too high, a tenth of the time
+ROUGH = Polish(1e-8, at_the_end=300, corrections=10)
 
 
 @dataclass(frozen=True)
@@ -56,6 +71,7 @@ def train_full(
     start: RegularizedNetwork | None = None,
     max_rounds: int = ROUNDS,
     max_seconds: float = 20.0,
+    polish: Polish = TO_THE_END,
 ) -> RegularizedNetwork:
     """A network with a low objective, of the width it needs.
 
@@ -67,6 +83,7 @@ def train_full(
     start : a network to begin with, besides.
     max_rounds : rounds of new neurons, per start.
     max_seconds : no round begins later.
+    polish : how far the weights are improved.
     """
     design = Design.of(problem)
     rng = np.random.default_rng(seed)
@@ -82,7 +99,9 @@ def train_full(
         weights = first
         for width in _WIDTHS if smooth else (0.0,):
             smoothed = design.smoothed(width * _scale(problem)) if width else design
-            weights = _generated(smoothed, weights, rng, max_rounds, deadline)
+            weights = _generated(
+                smoothed, weights, rng, max_rounds=max_rounds, deadline=deadline, polish=polish
+            )
         network = design.network(*_unpacked(weights))
         value = objective(network, problem)
         if value < least:
@@ -109,7 +128,7 @@ def _scale(problem: RegularizedProblem) -> float:
 def without_neurons(design: Design) -> Weights:
     """The best network that has no neurons: its intercept and linear part."""
     p, r = design.Z.shape[1], design.F.shape[1]
-    return polished(design, Weights(np.zeros((0, p)), np.zeros(0), np.zeros(r)))
+    return polished(design, Weights(np.zeros((0, p)), np.zeros(0), np.zeros(r)), TO_THE_END, 1000)
 
 
 def _random(design: Design, rng: np.random.Generator) -> Weights:
@@ -124,10 +143,16 @@ def _random(design: Design, rng: np.random.Generator) -> Weights:
 
 
 def _generated(
-    design: Design, weights: Weights, rng: np.random.Generator, max_rounds: int, deadline: float
+    design: Design,
+    weights: Weights,
+    rng: np.random.Generator,
+    *,
+    max_rounds: int,
+    deadline: float,
+    polish: Polish,
 ) -> Weights:
     """Rounds of new neurons, until no direction violates the dual constraint or no time is left."""
-    weights = tidied(design, polished(design, weights, max_iter=300))
+    weights = tidied(design, polished(design, weights, polish, polish.in_a_round))
     value = _value(design, weights)
     for _ in range(max_rounds):
         if time.perf_counter() > deadline:
@@ -135,13 +160,13 @@ def _generated(
         wider = _with_new_neurons(design, weights, rng)
         if wider is None:
             break
-        candidate = tidied(design, polished(design, wider, max_iter=300))
+        candidate = tidied(design, polished(design, wider, polish, polish.in_a_round))
         reached = _value(design, candidate)
         gain, value = value - reached, min(value, reached)
         weights = candidate if gain > 0 else weights
         if gain < 1e-8 * abs(value):
             break
-    return tidied(design, polished(design, weights, max_iter=3000))
+    return tidied(design, polished(design, weights, polish, polish.at_the_end))
 
 
 def _with_new_neurons(design: Design, weights: Weights, rng: np.random.Generator) -> Weights | None:
@@ -170,10 +195,12 @@ def _with_new_neurons(design: Design, weights: Weights, rng: np.random.Generator
     )
 
 
-def polished(design: Design, weights: Weights, max_iter: int = 1000) -> Weights:
+def polished(design: Design, weights: Weights, polish: Polish, max_iter: int) -> Weights:
     """All weights improved together by L-BFGS."""
     if not weights.flat().size:
         return weights
+    from scipy.optimize import minimize
+
     found = minimize(
         lambda x: _value_and_slope(design, weights.like(x)),
         weights.flat(),
@@ -182,8 +209,8 @@ def polished(design: Design, weights: Weights, max_iter: int = 1000) -> Weights:
         options={
             "maxiter": max_iter,
             "maxfun": 2 * max_iter,
-            "maxcor": _CORRECTIONS,
-            "ftol": 1e-15,
+            "maxcor": polish.corrections,
+            "ftol": polish.decrease,
             "gtol": 1e-9 * max(design.b, 1e-12),
         },
     )

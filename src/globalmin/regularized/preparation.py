@@ -5,7 +5,7 @@ best.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from globalmin.regularized.objective import Groups, HiddenBias, Penalty, Regular
 from globalmin.regularized.train import decay_path, largest_decay
 
 _PATH_GAP = 1e-4  # relative, on the paths: far below the noise of held-out losses
-_WORSE = 4  # decays in a row without a better held-out loss end the search
+WORSE = 4  # decays in a row without a better held-out loss end the search
 _BITS = 12  # of a weight decay: a short number in the statement of a certificate
 
 
@@ -138,14 +138,24 @@ def choose_decay(
     """
     total = float(whole.weights.sum())
     paths = [_fold_path(whole, train, decays, total, path) for train, _ in folds]
+    held_out = (
+        [_held_out(run, whole, test) for run, (_, test) in zip(runs, folds, strict=True)]
+        for runs in zip(*paths, strict=True)
+    )
+    return followed(decays, held_out)
+
+
+def followed(decays: Array, held_out: Iterable[list[float]], worse: int = WORSE) -> Choice:
+    """The choice among decays whose held-out losses (one per fold) come one after the other, the
+    largest decay first; ended after `worse` of them in a row without a better loss.
+    """
     losses: list[list[float]] = []
     best = 0
-    for i, runs in enumerate(zip(*paths, strict=True)):
-        pairs = zip(runs, folds, strict=True)
-        losses.append([_held_out(run, whole, test) for run, (_, test) in pairs])
+    for i, row in enumerate(held_out):
+        losses.append(row)
         if sum(losses[i]) < sum(losses[best]):
             best = i
-        if i - best >= _WORSE:
+        if i - best >= worse:
             break
     tried = decays[: len(losses)]
     return Choice(tried, np.array(losses), float(tried[best]))
