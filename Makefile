@@ -30,13 +30,14 @@ lint: setup  ## ruff, pyright, import-linter
 	.venv/bin/lint-imports --no-cache
 	.venv/bin/pyright
 
-campaign: setup torch  ## the long seeded campaigns (hours)
-	SCIPY_ARRAY_API=1 OPENBLAS_NUM_THREADS=1 $(PY) -m pytest -q -n 2 -m campaign -s
+campaign: setup torch  ## the reliability figures in full (hours; goes on where it was); writes docs/reliability.md
+	$(PY) -m scripts.campaign run
+	$(PY) -m scripts.campaign publish
 
-mutants: setup torch  ## the mutation gate over the modules of SJL, GKZ, OS, FCL and DU (hours); writes docs/mutation.md
-	SCIPY_ARRAY_API=1 OPENBLAS_NUM_THREADS=1 $(PY) -m scripts.mutants record
-	SCIPY_ARRAY_API=1 OPENBLAS_NUM_THREADS=1 $(PY) -m scripts.mutants run
-	$(PY) -m scripts.mutants table
+mutants: setup torch  ## the mutation gate over the formulas, GATE=checker: over the checker (hours); writes docs/mutation.md
+	SCIPY_ARRAY_API=1 OPENBLAS_NUM_THREADS=1 $(PY) -m scripts.mutants record --gate $(or $(GATE),formulas)
+	SCIPY_ARRAY_API=1 OPENBLAS_NUM_THREADS=1 $(PY) -m scripts.mutants run --gate $(or $(GATE),formulas)
+	$(PY) -m scripts.mutants table --gate $(or $(GATE),formulas)
 
 proofs: setup  ## compile the theorems of proofs/ in Coq, check them again with coqchk, print their axioms; writes docs/proofs.md
 	@scripts/debian.sh

@@ -6,31 +6,60 @@ python -m scripts.mutants run --per-module 12    # two children at a time; resum
 python -m scripts.mutants run --again            # the survivors once more
 python -m scripts.mutants run --seed 7 --only deep,octopus   # another sample, of some modules
 python -m scripts.mutants table                  # a section of docs/mutation.md
+python -m scripts.mutants record --gate checker  # any of these for the checker's own source
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import random
+import time
 import tomllib
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from scripts.mutants.gate import DIED, UNREACHED, Verdict, judge
+from scripts.mutants.gate import DIED, UNREACHED, Bench, Verdict, judge
 from scripts.mutants.reach import load, record
 from scripts.mutants.sites import Mutant, mutants
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDER = ROOT / "out" / "mutants"
 SEED = 20261116
 GATE = 0.95
 
 
-def settings() -> dict[str, object]:
-    """Modules, tests and excused survivors, from scripts/mutants/gate.toml."""
-    return tomllib.loads((Path(__file__).parent / "gate.toml").read_text(encoding="utf-8"))
+@dataclass(frozen=True)
+class Gate:
+    """What is changed and which tests may kill: a file beside this one, and the folder where its
+    verdicts are kept.
+    """
+
+    name: str = "formulas"
+
+    @property
+    def folder(self) -> Path:
+        """Where the record and the verdicts are."""
+        return ROOT / "out" / "mutants" / self.name
+
+    def settings(self) -> dict[str, Any]:
+        """Package, modules, tests and excused survivors."""
+        return tomllib.loads(
+            (Path(__file__).parent / f"{self.name}.toml").read_text(encoding="utf-8")
+        )
+
+    def excused(self) -> dict[str, str]:
+        """Mutants that no input can tell from the module, with the reason."""
+        return {e["mutant"]: e["reason"] for e in self.settings().get("equivalent", [])}
+
+    def outcomes(self, first: bool = False) -> dict[str, str]:
+        """The last outcome for every mutant, or the first one."""
+        log = self.folder / "verdicts.jsonl"
+        lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
+        entries = [json.loads(line) for line in (reversed(lines) if first else lines)]
+        return {entry["key"]: entry["outcome"] for entry in entries}
 
 
 @dataclass(frozen=True)
@@ -42,12 +71,13 @@ class Draw:
     per_module: int
     seed: int = SEED
     only: tuple[str, ...] = ()
+    gate: Gate = Gate()
 
 
 def sample(draw: Draw) -> list[Mutant]:
     """The same mutants for the same sources: a seeded choice of each module's sites."""
     chosen = []
-    for pattern in settings()["modules"]:  # type: ignore[attr-defined]
+    for pattern in draw.gate.settings()["modules"]:
         for file in sorted((ROOT / "src").glob(pattern)):
             module = ".".join(file.relative_to(ROOT / "src").with_suffix("").parts)
             if draw.only and not any(word in module for word in draw.only):
@@ -58,16 +88,17 @@ def sample(draw: Draw) -> list[Mutant]:
     return chosen
 
 
-def run(draw: Draw, jobs: int, again: bool) -> None:
+def run(draw: Draw, jobs: int, again: bool, seconds: float = math.inf) -> None:
     """Judge the sample; verdicts already in the folder are kept, but `again` looks once more at
-    survivors that have no excuse.
+    survivors that have no excuse. When the seconds are over, no new mutant is begun.
     """
-    log, excused = FOLDER / "verdicts.jsonl", _excused()
-    known = _outcomes().items()
+    gate = draw.gate
+    log, excused, known = gate.folder / "verdicts.jsonl", gate.excused(), gate.outcomes().items()
     done = {key for key, outcome in known if outcome == DIED or key in excused or not again}
     chosen = [m for m in sample(draw) if m.key not in done]
     chosen.sort(key=lambda m: m.key in excused)  # the others first
     total, seen = len(chosen), 0
+    end = time.monotonic() + seconds
     with log.open("a", encoding="utf-8") as file:
 
         def keep(verdict: Verdict) -> None:
@@ -80,31 +111,19 @@ def run(draw: Draw, jobs: int, again: bool) -> None:
             if verdict.outcome != DIED:
                 print(f"{seen}/{total} {verdict.outcome}: {verdict.mutant.key}", flush=True)
 
-        judge(ROOT, load(FOLDER), chosen, jobs, keep)
-    print(f"{total} mutants judged")
-
-
-def _excused() -> dict[str, str]:
-    """Mutants that no input can tell from the module, with the reason."""
-    return {e["mutant"]: e["reason"] for e in settings().get("equivalent", [])}  # type: ignore
-
-
-def _outcomes(first: bool = False) -> dict[str, str]:
-    """The last outcome for every mutant, or the first one."""
-    log = FOLDER / "verdicts.jsonl"
-    lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
-    entries = [json.loads(line) for line in (reversed(lines) if first else lines)]
-    return {entry["key"]: entry["outcome"] for entry in entries}
+        judge(Bench(ROOT, load(gate.folder), jobs, end), chosen, keep)
+    print(f"{seen} of {total} mutants judged")
 
 
 def table(draw: Draw) -> str:
     """The scores of a sample by package and by module and its survivors with their reasons."""
-    excused, last, first = _excused(), _outcomes(), _outcomes(first=True)
+    gate = draw.gate
+    excused, last, first = gate.excused(), gate.outcomes(), gate.outcomes(first=True)
     chosen = sample(draw)
     by_module, by_package = defaultdict(list), defaultdict(list)
     for mutant in chosen:
         by_module[mutant.module].append(mutant.key)
-        by_package[mutant.module.split(".")[1]].append(mutant.key)
+        by_package[mutant.module.split(".")[-2 if gate.name == "checker" else 1]].append(mutant.key)
     whole = Score.of([m.key for m in chosen], last, first, excused)
     share = 100 * whole.killed / max(whole.mutants, 1)
     lines = [
@@ -179,14 +198,20 @@ def main() -> None:
     parser.add_argument("--only", default="", help="modules whose name contains one of a,b,...")
     parser.add_argument("--title", default="The whole gate", help="table: section of the page")
     parser.add_argument("--again", action="store_true", help="run: judge survivors once more")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="run: begin no more then")
+    parser.add_argument("--gate", choices=("formulas", "checker"), default="formulas")
     options = parser.parse_intermixed_args()
+    gate = Gate(options.gate)
     if options.job == "record":
-        tests = [str(t) for t in settings()["tests"]]  # type: ignore[attr-defined]
-        record(ROOT, FOLDER, options.tests or tests, options.jobs, bool(options.tests))
+        found = gate.settings()
+        tests = options.tests or found["tests"]
+        anew = bool(options.tests)
+        record(ROOT, gate.folder, found["package"], tests, jobs=options.jobs, keeps_others=anew)
         return
-    draw = Draw(options.per_module, options.seed, tuple(filter(None, options.only.split(","))))
+    only = tuple(filter(None, options.only.split(",")))
+    draw = Draw(options.per_module, options.seed, only, gate)
     if options.job == "run":
-        run(draw, options.jobs, options.again)
+        run(draw, options.jobs, options.again, options.seconds)
     else:
         text = table(draw)
         page = PAGE.read_text(encoding="utf-8")

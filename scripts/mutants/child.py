@@ -35,7 +35,7 @@ LIBRARIES = (
     "scipy.stats",
     "sklearn.utils.estimator_checks",
 )
-PACKAGE = "globalmin"
+PACKAGES = ("globalmin", "globalmin_check")
 WITHOUT = ("cacheprovider", "xdist", "pytest_cov")  # plugins
 LOADED = "-Wignore::pytest.PytestAssertRewriteWarning"  # of plugins that are there before pytest
 QUIET = ("-x", "-q", LOADED, *(f"-pno:{plugin}" for plugin in WITHOUT))
@@ -68,9 +68,9 @@ class Living:
 
 
 def load_package(root: Path) -> None:
-    """Import every module of the package whose requirements are there, and look at what lives."""
+    """Import every module of ours whose requirements are there, and look at what lives."""
     folder = root / "src"
-    for file in sorted((folder / PACKAGE).rglob("*.py")):
+    for file in (f for package in PACKAGES for f in sorted((folder / package).rglob("*.py"))):
         parts = file.relative_to(folder).with_suffix("").parts
         if "__main__" not in parts:
             with suppress(ImportError):

@@ -37,12 +37,14 @@ class Reach:
         return sorted(near, key=lambda t: (t not in found, self.seconds[t]))
 
 
-def record(root: Path, folder: Path, tests: list[str], jobs: int, keeps_others: bool) -> None:
+def record(
+    root: Path, folder: Path, package: str, tests: list[str], *, jobs: int, keeps_others: bool
+) -> None:
     """Run the tests with coverage contexts and keep what they reach in `folder`; what other tests
     reach stays as it was recorded if `keeps_others`.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    arguments = ["-q", "-n", str(jobs), "--cov=globalmin", "--cov-context=test", "--cov-report="]
+    arguments = ["-q", "-n", str(jobs), f"--cov={package}", "--cov-context=test", "--cov-report="]
     report = ["-o", "junit_family=xunit1", f"--junitxml={folder / 'tests.xml'}"]
     environment = {"COVERAGE_FILE": str(folder / "coverage")}
     command = [sys.executable, "-m", "pytest", *arguments, *report, *tests]

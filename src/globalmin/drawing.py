@@ -104,7 +104,8 @@ def save(draw: Callable[[], Figure], path: Path) -> tuple[Path, Path]:
         figure.savefig(stream, format="svg", metadata={"Date": None})
         document = stream.getvalue().rstrip().removesuffix("</svg>")
         svg.write_text(f"{document}{marks_of(figure)}\n</svg>\n", encoding="utf-8")
-        use_installed_fonts(figure)
+        if not use_installed_fonts(figure):
+            figure.set_layout_engine("none")  # everything has its place from the first drawing
         figure.savefig(png, dpi=130, facecolor="white")
     return svg, png
 
@@ -115,9 +116,9 @@ WORLD_FONTS = (  # for letters that DejaVu Sans lacks, where one of them is inst
 )  # fmt: skip
 
 
-def use_installed_fonts(figure: Figure) -> None:
+def use_installed_fonts(figure: Figure) -> bool:
     """Let texts with letters beyond DejaVu Sans fall back to fonts of this machine: a picture,
-    unlike a page, is not set anew by the reader.
+    unlike a page, is not set anew by the reader. Whether there are such texts.
     """
     from matplotlib.font_manager import fontManager
     from matplotlib.text import Text
@@ -133,6 +134,7 @@ def use_installed_fonts(figure: Figure) -> None:
         fonts = ["DejaVu Sans", *(name for name in WORLD_FONTS if name in installed)]
         for text in foreign:
             text.set_fontfamily(fonts)  # pyright: ignore[reportAttributeAccessIssue]
+    return bool(foreign)
 
 
 def inline_svg(draw: Callable[[], Figure], *, name: str, label: str) -> str:

@@ -19,6 +19,8 @@ from globalmin.kernels.khatri_rao import parallel_pairs as parallel_pairs
 from globalmin.kernels.khatri_rao import separation as separation
 from globalmin.kernels.limit_gram import gram_error as gram_error
 from globalmin.kernels.limit_gram import limit_gram as limit_gram
+from globalmin.kernels.streamed_gram import streamed_lambda_min as streamed_lambda_min
+from globalmin.kernels.tail_bound import prove_lambda_lower as prove_lambda_lower
 from globalmin.linalg.spectrum import estimate_lambda_min as estimate_lambda_min
 from globalmin.one_filter.basin import basin_estimate as basin_estimate
 from globalmin.one_filter.basin import global_basin_probability as global_basin_probability

@@ -12,7 +12,7 @@ from globalmin_check import limits
 from globalmin_check.verdict import Malformed
 
 T = TypeVar("T")
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)  # possessive: no memory for ways back
 _BRACKET = re.compile(rb"[\[\]{}]")
 _RATIONAL = re.compile(r"(0|-?[1-9][0-9]*)(?:/([1-9][0-9]*))?")
 

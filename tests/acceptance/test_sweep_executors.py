@@ -14,9 +14,10 @@ import types
 import pytest
 from tests.sweep import recipes
 from tests.sweep.marks import count_marks, is_alive, parent_of
+from tests.sweep.torment import table, write_plan
 
 from globalmin import sweep
-from globalmin.errors import PlanError
+from globalmin.errors import GlobalMinError, PlanError
 from globalmin.sweep.executors import make_executor
 
 pytestmark = pytest.mark.xdist_group("cluster")  # one cluster at a time
@@ -53,21 +54,31 @@ def expected(tmp_path_factory):
 
 
 class _Assassin(threading.Thread):
-    """Kills the cluster's worker behind the process that leaves the first mark."""
+    """Kills the cluster's worker behind a process that leaves marks, so many times; between two
+    kills some trials are computed.
+    """
 
-    def __init__(self, marks):
+    def __init__(self, marks, kills=1, between=10):
         super().__init__(daemon=True)
-        self.marks, self.killed, self.orphan = marks, 0, 0
+        self.marks, self.kills, self.between = marks, kills, between
+        self.killed, self.orphans = 0, []
 
     def run(self):
-        deadline = time.monotonic() + 300
-        while not self.killed and time.monotonic() < deadline:
-            for file in self.marks.glob("*.marks"):
-                self.orphan = int(file.stem)
-                self.killed = parent_of(self.orphan)
-                os.kill(self.killed, signal.SIGKILL)
-                break
+        deadline, seen = time.monotonic() + 300, 0
+        while self.killed < self.kills and time.monotonic() < deadline:
             time.sleep(0.01)
+            if count_marks(self.marks).total() < seen + self.between * bool(self.killed):
+                continue
+            living = [int(file.stem) for file in self.marks.glob("*.marks")]
+            for orphan in filter(is_alive, living):
+                with contextlib.suppress(OSError):
+                    victim = parent_of(orphan)
+                    if victim == 1 or victim == os.getpid():  # its worker is dead already
+                        continue
+                    os.kill(victim, signal.SIGKILL)
+                    self.orphans.append(orphan)
+                    self.killed, seen = self.killed + 1, count_marks(self.marks).total()
+                    break
 
 
 def _run_with_a_killed_worker(tmp_path, **options):
@@ -76,8 +87,8 @@ def _run_with_a_killed_worker(tmp_path, **options):
     assassin.start()
     summary = sweep.run(plan, tmp_path / "out", **options)
     assassin.join()
-    assert assassin.killed
-    assert not is_alive(assassin.orphan)
+    assert assassin.killed == 1
+    assert not any(map(is_alive, assassin.orphans))
     assert len(list((tmp_path / "marks").glob("*.marks"))) >= 2  # others went on
     assert (summary.done, summary.failed) == (63, 6)
     assert len(count_marks(tmp_path / "marks")) == 63
@@ -117,6 +128,62 @@ def test_dask_with_a_cluster_of_its_own_gives_the_same_table(tmp_path):
 
 def test_ray_with_a_killed_worker_gives_the_same_table(tmp_path, expected):
     assert _run_with_a_killed_worker(tmp_path, executor="ray", workers=2) == expected
+
+
+def _run_with_many_killed_workers(tmp_path, record, executor):
+    """Workers of the cluster die again and again; what was computed twice had not reached us."""
+    marks, kills, trials = tmp_path / "marks", 12, 300
+    plan = sweep.Plan.from_toml(write_plan(tmp_path / "plan.toml", marks, trials, 0.1))
+    calm = write_plan(tmp_path / "calm.toml", tmp_path / "calm-marks", trials, 0.0)
+    sweep.run(sweep.Plan.from_toml(calm), tmp_path / "calm", workers=2)
+    assassin = _Assassin(marks, kills)
+    assassin.start()
+    summary, clusters = None, 0
+    while summary is None:
+        clusters += 1
+        with contextlib.suppress(GlobalMinError):  # all workers lost: a new cluster goes on
+            summary = sweep.run(plan, tmp_path / "out", executor=executor, workers=3)
+    assassin.join()
+    assert (summary.done, summary.failed) == (trials, 0)
+    assert table(tmp_path / "out") == table(tmp_path / "calm")
+    executed = count_marks(marks)
+    assert len(executed) == trials
+    assert sweep.resume(tmp_path / "out").computed == 0
+    assert count_marks(marks) == executed
+    lost = executed.total() - trials
+    print(f"{assassin.killed} kills, {lost} results lost on their way, {clusters} clusters")
+    for name, value in (("trials", trials), ("kills", assassin.killed), ("lost", 0)):
+        record(name, value)
+    assert assassin.killed >= kills // 2
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("executor", ["dask", "ray"])
+def test_a_cluster_whose_workers_die_again_and_again(tmp_path, record_property, executor):
+    _run_with_many_killed_workers(tmp_path, record_property, executor)
+
+
+def test_a_dask_cluster_without_workers_is_told_and_ours_does_not_wait_for_ever(
+    tmp_path, monkeypatch, capsys
+):
+    """Found by killing workers again and again: Dask gave up on them, and the sweep said nothing
+    and waited for ever.
+    """
+    monkeypatch.setattr("globalmin.sweep.executors.cluster.LONELY_SECONDS", 0.5)
+    plan = sweep.Plan(recipes.needs_nothing_else, grid={"a": [1, 2]})
+    ours = make_executor("dask", 1)
+    try:
+        ours._cluster.scale(0)
+        with pytest.raises(GlobalMinError, match="lost all of its workers; resume"):
+            sweep.run(plan, tmp_path / "out", executor=ours)
+        assert sweep.status(tmp_path / "out").waiting == 2
+        theirs = make_executor("dask", 1, ours._cluster.scheduler_address)
+        threading.Timer(2.0, ours._cluster.scale, [1]).start()
+        assert sweep.run(plan, tmp_path / "out", executor=theirs).done == 2
+        assert "no workers; waiting" in capsys.readouterr().err
+        theirs.close()
+    finally:
+        ours.close()
 
 
 def test_a_scheduler_that_does_not_answer_is_named(monkeypatch):

@@ -40,15 +40,20 @@ def error(true: arb, *parts: float) -> arb:
     return abs(true)
 
 
+def jet(name: str, z: np.ndarray, dz: np.ndarray) -> tuple[elementary.Enclosed, ...]:
+    """phi' and phi'' at floats."""
+    return elementary.slopes(name, z, dz, pairs.activation(name, pairs.single(z))[1])
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_jets_hold_at_every_argument_and_are_tight(name: str):
     z = arguments()
-    found = elementary.jet(name, z, np.zeros_like(z))
+    found = jet(name, z, np.zeros_like(z))
     with precision(BITS):
         for i, argument in enumerate(z.tolist()):
             true = ball_jet(name, Fraction(1), arb(argument))
-            for order in range(3):
-                value, radius = found[order].values[i], found[order].radii[i]
+            for order in (1, 2):
+                value, radius = found[order - 1].values[i], found[order - 1].radii[i]
                 assert error(true[order], float(value)) <= arb(float(radius)), (argument, order)
     ordinary = np.abs(z) < 30
     for part in found:
@@ -60,32 +65,29 @@ def test_jets_hold_at_every_argument_and_are_tight(name: str):
 def test_a_radius_of_the_argument_is_carried_to_the_value(name: str):
     rng = np.random.default_rng(SEED + 1)
     z, dz = rng.normal(0, 3, 60), 10.0 ** rng.uniform(-12, -1, 60)
-    found = elementary.jet(name, z, dz)
+    found = jet(name, z, dz)
     with precision(200):
         for i in range(60):
             for end in (-1, 1):
                 true = ball_jet(name, Fraction(1), arb(z[i]) + end * arb(dz[i]))
-                for order in range(3):
-                    part = found[order]
+                for order in (1, 2):
+                    part = found[order - 1]
                     assert error(true[order], float(part.values[i])) <= arb(float(part.radii[i]))
 
 
 def test_the_slopes_of_the_radii_are_the_suprema_of_the_table():
     far = np.array([0.0]), np.array([1.0])
     for name in ("softplus", "sigmoid", "tanh"):
-        for order, part in enumerate(elementary.jet(name, *far)):
-            bound = supremum(name, Fraction(1), order + 1)
+        for order, part in enumerate(jet(name, *far), 2):
+            bound = supremum(name, Fraction(1), order)
             assert bound is not None
             assert float(bound) <= part.radii[0] <= float(bound) * (1 + 1e-9)
 
 
-def test_exp_and_log_are_within_their_bounds():
-    x = -np.abs(arguments())
+def test_the_logarithm_is_within_its_bound():
     e = np.concatenate([10.0 ** np.random.default_rng(SEED).uniform(-300, 0, 300), [0.0, 1.0]])
-    exp, log = elementary.exp_below_zero(x), elementary.log1p_unit(e)
+    log = elementary.log1p_unit(e)
     with precision(BITS):
-        for a, b in zip(x.tolist(), exp.tolist(), strict=True):
-            assert error(arb(a).exp(), b) <= arb(8 * U) * arb(b) + arb(2) ** -1009
         for a, b in zip(e.tolist(), log.tolist(), strict=True):
             assert error(arb(a).log1p(), b) <= arb(8 * U) * arb(b) + arb(2) ** -1000
 
@@ -96,7 +98,7 @@ def test_pairs_of_activations_reach_ninety_bits(name: str):
     z = arguments()
     low = z * rng.uniform(-U, U, z.size) * 0.9
     low = np.where(np.abs(z) > 1e-290, low, 0.0)
-    found = pairs.activation(name, pairs.two_sum(z, low))
+    found = pairs.activation(name, pairs.two_sum(z, low))[0]
     with precision(BITS):
         for i, argument in enumerate(z.tolist()):
             true = ball_jet(name, Fraction(1), arb(argument) + arb(low[i]))[0]
@@ -107,11 +109,13 @@ def test_pairs_of_activations_reach_ninety_bits(name: str):
 
 def test_exp_of_pairs_has_a_relative_error_below_2_to_the_minus_96():
     rng = np.random.default_rng(SEED + 3)
-    h = -rng.uniform(0, 599, 400)
-    low = h * rng.uniform(-U, U, 400) * 0.9
+    step = np.log(2.0) / 1024  # of the table: ties between its places, and the first places
+    ties = np.nextafter((np.arange(200) + 0.5) * step, np.repeat([0.0, 1.0], 100))
+    h = -np.concatenate([rng.uniform(0, 599, 400), 10.0 ** rng.uniform(-12, 0, 200), ties])
+    low = h * rng.uniform(-U, U, 800) * 0.9
     found = pairs.exp_below_zero_pair(pairs.Pair(h, low))
     with precision(400):
-        for i in range(400):
+        for i in range(800):
             true = (arb(h[i]) + arb(low[i])).exp()
             assert error(true, float(found.h[i]), float(found.l[i])) <= true * arb(2) ** -96
 

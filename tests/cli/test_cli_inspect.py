@@ -133,3 +133,20 @@ def test_the_former_name_of_scheme_is_understood(run, table):
     ended = run("inspect", table(6), "-t", "price", "--head", "none")
     assert ended.code == 2
     assert "--scheme='none' is unknown; choose one of 'os', 'sjl', 'positive', 'du'" in ended.err
+
+
+def test_the_least_eigenvalue_alone_without_the_matrix(run, table, tmp_path):
+    path = table(30)
+    ended = run("inspect", path, "-t", "price", "--lambda-min", "--json")
+    assert ended.code == 0, ended
+    data = gm.Dataset.load(path, target="price", bias=True)
+    exact = gm.theory.estimate_lambda_min(gm.theory.limit_gram(data.X, "relu"))
+    assert ended.json["estimate"] == pytest.approx(exact, rel=1e-2)
+    assert ended.json["lower"] <= exact
+    assert ended.json["n"] == 30
+    ended = run("inspect", path, "-t", "price", "--lambda-min", "--activation", "softplus")
+    assert ended.code == 0, ended
+    assert "nothing is proved" in ended.out
+    ended = run("inspect", path, "-t", "price", "--lambda-min", "--page", tmp_path / "p.html")
+    assert ended.code == 2
+    assert "--lambda-min" in ended.err

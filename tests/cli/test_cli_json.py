@@ -34,6 +34,7 @@ CALLS = {
     "attest": "{}/fit/certificate.gmc",
     "completion": "bash",
     "doctor": "",
+    "selftest": "R8 R16",
     "sweep run": "{}/plan.toml --out {}/sweep --workers 1",
     "sweep resume": "{}/sweep",
     "sweep status": "{}/sweep",

@@ -13,6 +13,7 @@ import pytest
 from tests.corpus.make_corpus import corpus
 from tests.corpus.single_checks import failing_checks
 from tests.corpus.two_checkers import Bench
+from tests.figures import Record
 from tests.oracles.fraction_checker import oracle_truth
 
 from globalmin_check import check_file
@@ -155,13 +156,15 @@ def test_the_exit_code_of_the_command_line_is_the_verdict(name: str, code: int):
     )
 
 
-def test_the_corpora_are_large_enough_and_small_in_bytes():
+def test_the_corpora_are_large_enough_and_small_in_bytes(record_property: Record):
     counts = {
         folder: sum(path.parent.name == folder for path in FILES)
         for folder in ("accepted", "rejected", "malformed")
     }
     size = sum(path.stat().st_size for path in FILES)
     print(f"corpus: {counts}, {size} bytes")
+    for folder, number in counts.items():
+        record_property(f"{folder} files", number)
     assert counts["accepted"] >= 40
     assert counts["rejected"] >= 60
     assert counts["malformed"] >= 40

@@ -10,6 +10,9 @@ SOURCE = ROOT / "src" / "globalmin"
 RIGOROUS = {
     "data/exact_algebra.py::rank_bounds": "exact integers",
     "kernels/gram_bounds.py::lambda_lower_bounds": "public; proved, evaluated in floats",
+    "kernels/tail_bound.py::least_square_lower": "rounded down by its rounding bound",
+    "kernels/tail_bound.py::prove_lambda_lower": "spec/streamed-kernels.md",
+    "kernels/tail_bound.py::row_sums_upper": "spec/streamed-kernels.md",
     "linalg/positive_definite.py::lower_witness": "witness of a proved bound",
     "linalg/positive_definite.py::upper_witness": "witness of a proved bound",
     "octopus/constants.py::octopus_smoothness_upper": "proved by a search over cells",

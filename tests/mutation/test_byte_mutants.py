@@ -6,14 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.corpus.two_checkers import VERDICTS, Bench
+from tests.figures import Record, record_hostile
 from tests.mutation.byte_mutants import byte_mutant
 from tests.mutation.sources import sealed
 
 SEED = 20261
 
 
-def run(folder: Path, count: int) -> None:
-    rng, bench, files = np.random.default_rng(SEED), Bench(folder), sealed()
+def run(folder: Path, count: int, seed: int = SEED) -> Counter[str]:
+    rng, bench, files = np.random.default_rng(seed), Bench(folder), sealed()
     outcomes: Counter[str] = Counter()
     survivors = []
     for number in range(count):
@@ -23,14 +24,20 @@ def run(folder: Path, count: int) -> None:
         outcomes[outcome.verdict] += 1
         if outcome.verdict not in VERDICTS - {"ACCEPTED"}:
             survivors.append((number, name, outcome))
-    print(f"R1: {count} byte mutants (seed {SEED}) of {len(files)} certificates: {dict(outcomes)}")
+    print(f"R1: {count} byte mutants (seed {seed}) of {len(files)} certificates: {dict(outcomes)}")
     assert not survivors
+    return outcomes
 
 
-def test_no_byte_mutant_is_accepted_or_crashes(tmp_path: Path):
-    run(tmp_path, 1500)
+def test_no_byte_mutant_is_accepted_or_crashes(tmp_path: Path, record_property: Record):
+    counts = run(tmp_path, 1500)
+    record_hostile(record_property, {"ACCEPTED": counts["ACCEPTED"]}, counts.total())
 
 
 @pytest.mark.campaign
-def test_no_byte_mutant_of_ten_thousand_is_accepted_or_crashes(tmp_path: Path):
-    run(tmp_path, 10_000)
+@pytest.mark.parametrize("part", range(10))
+def test_no_byte_mutant_of_a_hundred_thousand_is_accepted_or_crashes(
+    part: int, tmp_path: Path, record_property: Record
+):
+    counts = run(tmp_path, 10_000, SEED + 1 + part)
+    record_hostile(record_property, {"ACCEPTED": counts["ACCEPTED"]}, counts.total())

@@ -13,6 +13,7 @@ from tests.corpus.drafts import Draft, claim, seal
 from tests.corpus.honest_instances import RELU
 from tests.corpus.small_producer import Model
 from tests.corpus.two_checkers import Bench
+from tests.figures import Record, record_hostile
 
 SEED = 20266
 STYLES = ("honest", "rows shrunk", "residual near 1", "spoiled")
@@ -58,7 +59,7 @@ def attack(rng: np.random.Generator, style: str) -> Draft | None:
     )
 
 
-def run(folder: Path, count: int) -> None:
+def run(folder: Path, count: int, record: Record) -> None:
     rng, bench = np.random.default_rng(SEED), Bench(folder)
     table: Counter[tuple[str, str, str]] = Counter()
     while sum(table.values()) < count:
@@ -68,15 +69,18 @@ def run(folder: Path, count: int) -> None:
             fast, slow = bench.both(seal(draft))
             table[style, fast.verdict, slow.verdict] += 1
     print(f"P1 attack: {count} factors (seed {SEED}): {dict(table)}")
+    record_hostile(record, {}, count)
     assert {fast for _, fast, _ in table} == {"ACCEPTED", "REJECTED"}
     assert all(fast == slow for _, fast, slow in table)
     assert all(fast == "ACCEPTED" for style, fast, _ in table if style == "honest")
 
 
-def test_both_checkers_agree_on_attacked_factors(tmp_path: Path):
-    run(tmp_path, 200)
+def test_both_checkers_agree_on_attacked_factors(tmp_path: Path, record_property: Record):
+    run(tmp_path, 200, record_property)
 
 
 @pytest.mark.campaign
-def test_both_checkers_agree_on_five_thousand_attacked_factors(tmp_path: Path):
-    run(tmp_path, 5000)
+def test_both_checkers_agree_on_five_thousand_attacked_factors(
+    tmp_path: Path, record_property: Record
+):
+    run(tmp_path, 5000, record_property)

@@ -8,6 +8,7 @@ import pytest
 from tests.corpus.drafts import seal
 from tests.corpus.small_producer import NotProvableError
 from tests.corpus.two_checkers import VERDICTS, Bench
+from tests.figures import Record, record_hostile
 from tests.mutation.planted_bugs import SMOOTH_BUGS, Bug
 from tests.mutation.planted_bugs_exact import EXACT_BUGS
 from tests.mutation.planted_bugs_quadratic import QUADRATIC_BUGS
@@ -32,7 +33,7 @@ def false_claim(rng: np.random.Generator, bug: Bug) -> bytes:
     raise AssertionError(f"{bug.__name__} made no false claim in {TRIES} draws")
 
 
-def run(folder: Path, count: int) -> None:
+def run(folder: Path, count: int, record: Record) -> None:
     rng, bench = np.random.default_rng(SEED), Bench(folder)
     verdicts: Counter[str] = Counter()
     accepted = []
@@ -46,13 +47,16 @@ def run(folder: Path, count: int) -> None:
         f"R9: {count} deliberately false claims of {len(BUGS)} kinds (seed {SEED}): "
         f"{dict(verdicts)}"
     )
+    record_hostile(record, {"ACCEPTED": verdicts["ACCEPTED"], "false": count}, count)
     assert not accepted
 
 
-def test_no_deliberately_false_claim_is_accepted(tmp_path: Path):
-    run(tmp_path, 3 * len(BUGS))
+def test_no_deliberately_false_claim_is_accepted(tmp_path: Path, record_property: Record):
+    run(tmp_path, 3 * len(BUGS), record_property)
 
 
 @pytest.mark.campaign
-def test_no_deliberately_false_claim_of_a_thousand_is_accepted(tmp_path: Path):
-    run(tmp_path, 1000)
+def test_no_deliberately_false_claim_of_a_thousand_is_accepted(
+    tmp_path: Path, record_property: Record
+):
+    run(tmp_path, 1000, record_property)

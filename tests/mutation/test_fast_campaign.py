@@ -5,6 +5,7 @@ every kind that the fast route knows.
 from collections import Counter
 
 import pytest
+from tests.figures import Record, record_hostile
 from tests.mutation.fast_differences import difference
 from tests.mutation.soundness_campaign import attacks
 
@@ -25,13 +26,16 @@ def run(kind: str, files: int, seed: int) -> Counter[str]:
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
-def test_the_routes_never_contradict_each_other(kind: str):
+def test_the_routes_never_contradict_each_other(kind: str, record_property: Record):
     counts = run(kind, 60, SEED)
+    record_hostile(record_property, {}, 60)
     assert counts["ACCEPTED/ACCEPTED"] >= 5
 
 
 @pytest.mark.campaign
 @pytest.mark.parametrize("block", range(20))
 @pytest.mark.parametrize("kind", sorted(KINDS))
-def test_twenty_thousand_hostile_files(kind: str, block: int):
-    run(kind, FILES // (20 * len(KINDS)), SEED + 1 + block)
+def test_twenty_thousand_hostile_files(kind: str, block: int, record_property: Record):
+    files = FILES // (20 * len(KINDS))
+    run(kind, files, SEED + 1 + block)
+    record_hostile(record_property, {}, files)

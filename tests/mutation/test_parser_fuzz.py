@@ -3,16 +3,22 @@ acceptance that the slow checker refuses."""
 
 import json
 import tempfile
+import time
+import tracemalloc
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 from tests.corpus.drafts import canonical, container, resealed
 from tests.corpus.two_checkers import VERDICTS, Bench, contradict
+from tests.figures import Record
+from tests.mutation.guided_fuzz import Explorer, where_it_ends
+from tests.mutation.header_edits import edited, parts, places
 from tests.mutation.sources import sealed
+
+from globalmin_check.canonical import Fields
 
 SEED = 20265
 SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
@@ -62,40 +68,6 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
     max_leaves=6,
 )
-
-
-def parts(raw: bytes) -> tuple[dict[str, Any], bytes]:
-    end = 8 + int.from_bytes(raw[:8], "little")
-    return json.loads(raw[8:end]), raw[end:]
-
-
-def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Every path into a JSON value."""
-    items: list[tuple[Any, Any]] = []
-    if isinstance(value, dict):
-        items = list(value.items())
-    elif isinstance(value, list):
-        items = list(enumerate(value))
-    return [path, *(place for key, inner in items for place in places(inner, (*path, key)))]
-
-
-def edited(value: Any, place: tuple[Any, ...], action: str, new: Any) -> Any:
-    """The value with one place replaced, removed, renamed or given a neighbor."""
-    if not place:
-        return new
-    parent = value
-    for key in place[:-1]:
-        parent = parent[key]
-    key = place[-1]
-    if action == "replace":
-        parent[key] = new
-    elif action == "remove":
-        del parent[key]
-    elif isinstance(parent, dict):
-        parent[str(new)] = parent[key] if action == "add" else parent.pop(key)
-    else:
-        parent.insert(key, new)
-    return value
 
 
 @st.composite
@@ -196,13 +168,95 @@ def fuzz(count: int, start: int = SEED) -> Counter[str]:
     return verdicts
 
 
-def test_every_input_gets_one_of_the_four_verdicts():
+def test_every_input_gets_one_of_the_four_verdicts(record_property: Record):
     verdicts = fuzz(2000)
+    record_property("hypothesis inputs", verdicts.total())
     print(f"parser fuzz: {sum(verdicts.values())} inputs, {dict(verdicts)}")
 
 
 @pytest.mark.campaign
 @pytest.mark.parametrize("part", range(10))
-def test_every_input_of_a_hundred_thousand_gets_one_of_the_four_verdicts(part: int):
+def test_every_input_of_a_hundred_thousand_gets_one_of_the_four_verdicts(
+    part: int, record_property: Record
+):
     verdicts = fuzz(10_000, SEED + 1000 * (part + 1))
+    record_property("hypothesis inputs", verdicts.total())
     print(f"parser fuzz: {sum(verdicts.values())} inputs, {dict(verdicts)}")
+
+
+def explore(count: int, start: int, record: Record) -> Explorer:
+    """A guided search; what it found is told, and no input may take a second."""
+    explorer = Explorer(start)
+    explorer.run(count)
+    record("guided inputs", count)
+    record("places reached", len(explorer.seen))
+    record("largest seconds of an input", round(explorer.slowest, 3))
+    print(f"guided fuzz: {count} inputs, the parser stopped at {len(explorer.seen)} places")
+    assert explorer.slowest < 1.0
+    return explorer
+
+
+def test_no_guided_input_raises_anything_but_a_verdict(record_property: Record):
+    explorer = explore(4000, SEED, record_property)
+    honest = len({where_it_ends(raw) for _, raw, _ in sealed()})
+    assert len(explorer.seen) > 10 * honest  # the search goes where the honest files do not
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("part", range(20))
+def test_no_guided_input_of_a_million_raises_anything_but_a_verdict(
+    part: int, record_property: Record
+):
+    explore(50_000, SEED + 1 + part, record_property)
+
+
+def test_a_parser_that_raises_something_else_is_found(monkeypatch: pytest.MonkeyPatch):
+    """The search can fail: a comparison without a type before it, deep in the parser."""
+    monkeypatch.setattr(Fields, "integer", lambda self, key, least: max(self.take(key), least))
+    with pytest.raises(TypeError):
+        Explorer(SEED).run(20_000)
+
+
+GROWN = ("long string", "many tensors", "long tensor", "brackets", "long numbers", "backslashes")
+
+
+def grown(raw: bytes, size: int, kind: str) -> bytes:
+    """A file of about so many bytes that a parser might stumble over."""
+    header, body = parts(raw)
+    inside = {
+        "long string": " " * size,
+        "brackets": "[" * size,
+        "long numbers": canonical({"n": 10 ** min(size, 4000)}) * 8,
+        "backslashes": "\\" * (size // 4),  # each is four bytes of the header
+    }
+    if kind == "many tensors":
+        header |= {f"t{i}": {"dtype": "F64"} for i in range(size // 24)}
+    elif kind == "long tensor":
+        body += bytes(size)
+        end = len(body)
+        header["z"] = {"data_offsets": [end - size, end], "dtype": "F64", "shape": [size // 8]}
+    else:
+        header["__metadata__"]["certificate"] += inside[kind]
+    return resealed(container(canonical(header), body))
+
+
+@pytest.mark.parametrize("kind", GROWN)
+def test_the_parser_needs_little_memory_and_less_than_a_second(kind: str, record_property: Record):
+    """R5: at most four times the file and 64 MB more, for files up to 1 MB. A long string once
+    took 140 times the file: the pattern that skips strings kept a way back for every character.
+    """
+    largest = 0.0
+    for _, raw, _ in sealed()[::200]:
+        file = grown(raw, 900_000, kind)
+        assert len(file) < 1_100_000
+        started = time.process_time()
+        where_it_ends(file)
+        assert time.process_time() - started < 1.0
+        tracemalloc.start()
+        where_it_ends(file)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 4 * len(file) + 64 * 2**20
+        largest = max(largest, peak / len(file))
+    record_property("largest peak, in file sizes", round(largest, 1))
+    print(f"peak memory at most {largest:.1f} times the file")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from tests.checker import patch_cases as cases
 from tests.corpus.corpus_patches import _basis
+from tests.figures import Record, record_hostile
 from tests.oracles import fraction_patch_claims as slow
 from tests.oracles.fraction_checker import check_bytes as slow_check
 from tests.oracles.fraction_checker import oracle_truth
@@ -144,7 +145,8 @@ def test_what_is_accepted_is_true() -> None:
 
 
 @pytest.mark.campaign
-def test_ten_thousand_hostile_files() -> None:
+def test_ten_thousand_hostile_files(record_property: Record) -> None:
     seen = attack(2, 10_000)
+    record_hostile(record_property, seen, 10_000)
     print(seen)
     assert seen["false"] > 2_000

@@ -12,6 +12,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from tests.checker.regularized_cases import derivative, golden
+from tests.figures import Record, record_hostile
 from tests.mutation.regularized_attacks import hostile
 from tests.mutation.regularized_instances import CONSTRAINTS, honest, written
 from tests.mutation.tiny_optima import lowest_objective
@@ -64,8 +65,9 @@ def test_nothing_false_is_accepted_and_the_checkers_agree(constraint: str):
 
 @pytest.mark.campaign
 @pytest.mark.parametrize("constraint", CONSTRAINTS)
-def test_nothing_false_of_a_thousand_is_accepted(constraint: str):
+def test_nothing_false_of_a_thousand_is_accepted(constraint: str, record_property: Record):
     counts = attack(constraint, CAMPAIGN, SEED + 1)
+    record_hostile(record_property, counts, counts["files"])
     print(constraint, dict(counts))
     assert counts["files"] == CAMPAIGN  # files that both checkers judged, not attempts
 
@@ -79,9 +81,13 @@ def test_nothing_false_is_accepted_on_the_road_for_zeros(monkeypatch):
 
 
 @pytest.mark.campaign
-def test_nothing_false_of_a_thousand_is_accepted_on_the_road_for_zeros(monkeypatch):
+def test_nothing_false_of_a_thousand_is_accepted_on_the_road_for_zeros(
+    monkeypatch, record_property: Record
+):
     monkeypatch.setattr(dual_quadratic, "_ZEROS", 0)
-    print("zeros", dict(attack("quadratic", 2 * CAMPAIGN, SEED + 5)))
+    counts = attack("quadratic", 2 * CAMPAIGN, SEED + 5)
+    record_hostile(record_property, counts, counts["files"])
+    print("zeros", dict(counts))
 
 
 def floors_hold(count: int, seed: int, starts: int) -> list[float]:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from tests.corpus.drafts import seal
 from tests.corpus.two_checkers import VERDICTS, Bench
+from tests.figures import Record, record_hostile
 from tests.mutation.semantic_mutants import FAMILIES, MUST_REFUSE, semantic_mutant
 from tests.mutation.sources import drafts
 from tests.oracles.fraction_checker import oracle_truth
@@ -14,7 +15,7 @@ from tests.oracles.fraction_checker import oracle_truth
 SEED = 20262
 
 
-def run(folder: Path, count: int, seed: int = SEED) -> None:
+def run(folder: Path, count: int, seed: int = SEED) -> dict[str, int]:
     rng, bench, honest = np.random.default_rng(seed), Bench(folder), drafts()
     table: Counter[tuple[str, str, bool | None]] = Counter()
     wrong = []
@@ -30,6 +31,11 @@ def run(folder: Path, count: int, seed: int = SEED) -> None:
             wrong.append((number, family, outcome, truth))
     report(table, count, seed)
     assert not wrong
+    return {
+        "files": count,
+        "ACCEPTED": sum(n for (_, verdict, _), n in table.items() if verdict == "ACCEPTED"),
+        "false": sum(n for (_, _, truth), n in table.items() if truth is False),
+    }
 
 
 def report(table: Counter[tuple[str, str, bool | None]], count: int, seed: int) -> None:
@@ -63,11 +69,15 @@ def report(table: Counter[tuple[str, str, bool | None]], count: int, seed: int) 
         )
 
 
-def test_no_false_mutant_is_accepted(tmp_path: Path):
-    run(tmp_path, 400)
+def test_no_false_mutant_is_accepted(tmp_path: Path, record_property: Record):
+    counts = run(tmp_path, 400)
+    record_hostile(record_property, counts, counts["files"])
 
 
 @pytest.mark.campaign
 @pytest.mark.parametrize("part", range(4))
-def test_no_false_mutant_of_ten_thousand_is_accepted(part: int, tmp_path: Path):
-    run(tmp_path, 2500, SEED + 1000 * (part + 1))
+def test_no_false_mutant_of_ten_thousand_is_accepted(
+    part: int, tmp_path: Path, record_property: Record
+):
+    counts = run(tmp_path, 2500, SEED + 1000 * (part + 1))
+    record_hostile(record_property, counts, counts["files"])

@@ -14,6 +14,7 @@ import pytest
 from tests.checker import deep_cases as deep
 from tests.checker.deep_trajectory_cases import DeepWalk, deep_trajectory_claim, deep_walk
 from tests.checker.relu_trajectory_cases import Walked, build_relu, relu_trajectory_claim, walked
+from tests.figures import Record, record_hostile
 from tests.oracles import gmc_builder as gmc
 from tests.oracles.fraction_checker import check_bytes as slow_check
 from tests.oracles.fraction_checker import oracle_truth
@@ -228,8 +229,9 @@ def test_what_is_accepted_of_deep_runs_is_true() -> None:
 
 @pytest.mark.campaign
 @pytest.mark.parametrize("kind", ["relu", "deep"])
-def test_ten_thousand_hostile_runs(kind: str) -> None:
+def test_ten_thousand_hostile_runs(kind: str, record_property: Record) -> None:
     seen = attack(kind, 2, 10_000)
+    record_hostile(record_property, seen, sum(seen.values()) - seen["false"])
     print(seen)
     assert seen["false"] > 1_000
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from tests.checker.cases import build
 from tests.checker.trajectory_cases import Descended, descended, trajectory_claim
+from tests.figures import Record, record_hostile
 from tests.mutation.attacked_numbers import as_number, close
 from tests.oracles import gmc_builder as gmc
 from tests.oracles.fraction_checker import check_bytes as slow_check
@@ -123,8 +124,9 @@ def test_what_is_accepted_is_true() -> None:
 
 
 @pytest.mark.campaign
-def test_ten_thousand_hostile_runs() -> None:
+def test_ten_thousand_hostile_runs(record_property: Record) -> None:
     seen = attack(2, 10_000)
+    record_hostile(record_property, seen, 10_000)
     print(seen)
     assert seen["false"] > 2_000
 

@@ -12,6 +12,7 @@ import pytest
 from tests.checker.cases import Smooth, build
 from tests.checker.trajectory_cases import descended, trajectory_claim
 from tests.checker.trajectory_variants import loss_claim, sampled, sgd_claim
+from tests.figures import Record, record_hostile
 from tests.mutation.attacked_numbers import as_number, close
 from tests.oracles import gmc_builder as gmc
 from tests.oracles.fraction_checker import check_bytes as slow_check
@@ -212,8 +213,9 @@ def test_what_is_accepted_is_true(variant: str) -> None:
 
 @pytest.mark.campaign
 @pytest.mark.parametrize("variant", list(RATIONALS))
-def test_thousands_of_hostile_runs(variant: str) -> None:
+def test_thousands_of_hostile_runs(variant: str, record_property: Record) -> None:
     seen = attack(variant, 2, 3_334)
+    record_hostile(record_property, seen, 3_334)
     print(variant, seen)
     assert min(seen["ACCEPTED"], seen["false"]) > 300
 

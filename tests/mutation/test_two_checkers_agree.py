@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from tests.corpus.drafts import resealed, seal
 from tests.corpus.two_checkers import Bench, contradict
+from tests.figures import Record, record_hostile
 from tests.mutation.byte_mutants import byte_mutant
 from tests.mutation.random_certificates import (
     ALL_KINDS,
@@ -24,7 +25,9 @@ from globalmin_check.claims import quadratic
 SEED = 20264
 
 
-def run(folder: Path, count: int, seed: int = SEED, kinds: Kinds = ALL_KINDS) -> None:
+def run(
+    folder: Path, count: int, record: Record, seed: int = SEED, kinds: Kinds = ALL_KINDS
+) -> None:
     rng, bench, honest = np.random.default_rng(seed), Bench(folder), drafts()
     pairs: Counter[tuple[str, str]] = Counter()
     contradictions = []
@@ -51,29 +54,34 @@ def run(folder: Path, count: int, seed: int = SEED, kinds: Kinds = ALL_KINDS) ->
         "UNDECIDED"
     )
     print("    (fast, slow):", dict(pairs))
+    record_hostile(record, {}, count)
+    record("equal verdicts", equal)
+    record("contradictions", len(contradictions))
     assert not contradictions
 
 
-def test_the_checkers_never_contradict_each_other(tmp_path: Path):
-    run(tmp_path, 300)
+def test_the_checkers_never_contradict_each_other(tmp_path: Path, record_property: Record):
+    run(tmp_path, 300, record_property)
 
 
 def test_the_checkers_never_contradict_each_other_where_integers_replace_balls(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record_property: Record
 ):
     monkeypatch.setattr(quadratic, "LARGE", -1)
-    run(tmp_path, 150, SEED + 1, (random_quadratic,))
+    run(tmp_path, 150, record_property, SEED + 1, (random_quadratic,))
 
 
 @pytest.mark.campaign
 def test_the_checkers_never_contradict_each_other_in_two_thousand_on_the_grid(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record_property: Record
 ):
     monkeypatch.setattr(quadratic, "LARGE", -1)
-    run(tmp_path, 2000, SEED + 2, (random_quadratic,))
+    run(tmp_path, 2000, record_property, SEED + 2, (random_quadratic,))
 
 
 @pytest.mark.campaign
 @pytest.mark.parametrize("part", range(8))
-def test_the_checkers_never_contradict_each_other_in_twenty_thousand(part: int, tmp_path: Path):
-    run(tmp_path, 2500, SEED + 1000 * (part + 1))
+def test_the_checkers_never_contradict_each_other_in_twenty_thousand(
+    part: int, tmp_path: Path, record_property: Record
+):
+    run(tmp_path, 2500, record_property, SEED + 1000 * (part + 1))

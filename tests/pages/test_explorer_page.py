@@ -81,6 +81,32 @@ def test_show_me_reaches_the_inequality_and_marks_the_step(page: Page) -> None:
     assert page.evaluate("document.querySelector('#fig-slice canvas') !== null")
 
 
+def choose(page: Page, element: str, value: str) -> None:
+    page.evaluate(
+        f"(e => {{ e.value = '{value}'; e.dispatchEvent(new Event('change')); }})"
+        f"(document.getElementById('{element}'))"
+    )
+
+
+def test_relu_has_its_own_ratio_and_says_what_it_does_not_show(page: Page) -> None:
+    names = page.evaluate("[...document.getElementById('activation').options].map((o) => o.value)")
+    assert names == ["softplus", "relu", "tanh", "sigmoid", "quadratic"]
+    choose(page, "table", "2")
+    choose(page, "activation", "relu")
+    click(page, "train")
+    assert until_over(page) == "Zero loss is near"
+    assert "margin ratio =" in text(page, "sentence")
+    assert "Lip" not in text(page, "sentence") + text(page, "keys")
+    caption = text(page, "ratio-caption")
+    assert "crosses no kink" in caption
+    assert "says nothing about gradient descent" in caption
+    # one ratio, so one curve: its legend has no entry for descent
+    assert "descent converges" not in text(page, "fig-ratio")
+    choose(page, "activation", "tanh")
+    assert "2 Lip e/a" in text(page, "ratio-caption") + text(page, "keys")
+    assert "descent converges" in text(page, "fig-ratio")
+
+
 def test_a_saddle_is_shown_and_left(page: Page) -> None:
     click(page, "show-saddle")
     assert until_over(page) == "Saddle: there is a way down"

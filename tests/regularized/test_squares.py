@@ -13,6 +13,7 @@ from tests.regularized.column_cases import LOSSES, labels_for
 import globalmin as gm
 from globalmin.errors import DataError
 from globalmin.proving.claim import rational
+from globalmin.regularized import squares_descent
 from globalmin.regularized.claims.subject import RegularizedCertificate
 from globalmin.regularized.objective import objective
 from globalmin.regularized.squares import (
@@ -91,7 +92,7 @@ def test_no_descent_from_random_starts_is_below_the_floor(name):
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
-def test_gradient_and_hessian_are_those_of_the_value(options):
+def test_gradient_and_hessian_are_those_of_the_value(options, monkeypatch):
     problem = squares_problem("logistic", **options)
     rng = np.random.default_rng(3)
     Z = rows_with_bias(problem)
@@ -103,6 +104,11 @@ def test_gradient_and_hessian_are_those_of_the_value(options):
     assert slope == pytest.approx(function.gradient(x) @ step, rel=1e-7)
     bend = (function.gradient(x + h * step) - function.gradient(x - h * step)) / (2 * h)
     assert function.hessian_times(x, step) == pytest.approx(bend, rel=1e-6, abs=1e-6)
+    formed = function.hessian_times(x, step)
+    monkeypatch.setattr(squares_descent, "_FEW", 0)
+    free = function.hessian_times(x, step)
+    assert not np.array_equal(formed, free)  # two roads
+    assert formed == pytest.approx(free, rel=1e-12, abs=1e-12)
     rows, c = function.unpack(x)
     A = rows.T @ np.diag([1.0, -1.0]) @ rows
     wide = replace(problem, penalty=replace(problem.penalty, heads="any"))

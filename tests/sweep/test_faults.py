@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.sweep import recipes
+from tests.sweep.tiny_disk import tiny_disk
 
 from globalmin import sweep
 from globalmin.errors import StoreError, StoreFull
@@ -101,7 +102,9 @@ def _check_whole(folder, acknowledged, *, at_most=1):
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
-def test_any_file_operation_may_fail_and_nothing_acknowledged_is_lost(tmp_path, code):
+def test_any_file_operation_may_fail_and_nothing_acknowledged_is_lost(
+    tmp_path, code, record_property
+):
     failed = 0
     for k in range(1, 200):
         folder = tmp_path / str(k)
@@ -114,10 +117,11 @@ def test_any_file_operation_may_fail_and_nothing_acknowledged_is_lost(tmp_path, 
         assert os.strerror(code) in str(error)
         _check_whole(folder, acknowledged)
     print(f"{failed} operations failed in turn")
+    record_property("failed calls", failed)
     assert failed >= 4 * N
 
 
-def test_a_ledger_that_cannot_grow_stops_the_sweep_and_stays_readable(tmp_path):
+def test_a_ledger_that_cannot_grow_stops_the_sweep_and_stays_readable(tmp_path, record_property):
     """The limit on the size of files is lowered in this process, to every multiple of a page up to
     the size that suffices.
     """
@@ -140,31 +144,13 @@ def test_a_ledger_that_cannot_grow_stops_the_sweep_and_stays_readable(tmp_path):
             again, none = _fill(folder)
             assert (len(again), none) == (N, None)
     print(f"{refused} sizes refused")
+    record_property("sizes refused", refused)
     assert refused >= 3
-
-
-@contextlib.contextmanager
-def _tiny_disk(kilobytes):
-    """A file system of its own where the kernel lets us make one, else None."""
-    folder = Path(tempfile.mkdtemp())
-    command = ["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "tmpfs", str(folder)]
-    try:
-        mounted = (
-            shutil.which("mount") is not None
-            and subprocess.run(command, capture_output=True).returncode == 0
-        )
-        try:
-            yield folder if mounted else None
-        finally:
-            if mounted:
-                subprocess.run(["umount", str(folder)], check=True)
-    finally:
-        folder.rmdir()
 
 
 def test_a_full_disk_is_named_and_what_was_recorded_is_read_back():
     """Where no tiny disk can be made, the two tests above stand for this one."""
-    with _tiny_disk(512) as disk:
+    with tiny_disk(512) as disk:
         if disk is None:
             return
         acknowledged, error = _fill(disk / "out", size=15000)
@@ -181,7 +167,7 @@ def test_a_full_disk_is_named_and_what_was_recorded_is_read_back():
 
 
 def test_a_whole_sweep_on_a_full_disk_ends_with_a_clear_error_and_goes_on_later():
-    with _tiny_disk(256) as disk:
+    with tiny_disk(256) as disk:
         if disk is None:
             return
         plan = sweep.Plan(recipes.heavy, grid={"a": list(range(40))})

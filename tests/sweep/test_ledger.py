@@ -133,7 +133,9 @@ def test_failed_trials_can_wait_again(ledger):
     ]
 
 
-def test_eight_writers_and_two_readers_lose_nothing_and_wait_for_each_other(tmp_path):
+def test_eight_writers_and_two_readers_lose_nothing_and_wait_for_each_other(
+    tmp_path, record_property
+):
     path = tmp_path / "ledger.sqlite"
     with Ledger(path, "create") as ledger, ledger.transaction():
         ledger.enroll(
@@ -163,6 +165,8 @@ def test_eight_writers_and_two_readers_lose_nothing_and_wait_for_each_other(tmp_
         assert ledger.query(
             "SELECT state, count(*), min(tries), max(tries) FROM trial GROUP BY state"
         ) == [("done", 4000, 1, 1)]
+    record_property("rows", WRITERS * PER_WRITER)
+    record_property("writers", WRITERS)
 
 
 def test_a_lock_held_too_long_is_explained(ledger, monkeypatch):

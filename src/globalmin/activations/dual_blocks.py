@@ -21,36 +21,50 @@ if TYPE_CHECKING:
     from globalmin.activations.activation import Activation
 
     Kernel = Callable[[slice, slice, Array], list[Array]]
+    Near = list[tuple[Indices, Indices]]
 
 ROWS, COLUMNS = 128, 128  # five arrays of this shape stay in the second-level cache
 POLYNOMIALS = {"quadratic": (0.0, 0.0, 1.0), "linear": (0.0, 1.0)}
 EXCESS = 1e-8  # a correlation may exceed 1 by this much before the matrix is refused
 
 
-def covariance_duals(phi: Activation, K: Array, orders: Sequence[int]) -> list[Array]:
+def covariance_duals(
+    phi: Activation,
+    K: Array,
+    orders: Sequence[int],
+    *,
+    in_place: bool = False,
+    near: Near | None = None,
+) -> list[Array]:
     """E[phi^(j)(u_i) phi^(j)(u_k)], u ~ N(0, K), for each order j; K symmetric with nonnegative
-    diagonal, checked.
+    diagonal, checked. `in_place`, for one order: K becomes the result, of order 1 the result times
+    K, entry by entry. `near` is given the pairs of almost parallel rows of functions with a kink,
+    those of a row with itself and (within a block) in both orders too.
     """
     a = np.diagonal(K).copy()
     live = a > 0
     scales = np.sqrt(np.where(live, a, 1.0))
-    kernel, diagonals = _kernel(phi, scales, orders)
-    results = [np.empty_like(K) for _ in orders]
+    kernel, diagonals = block_kernel(phi, scales, orders, near)
+    results = [K] if in_place else [np.empty_like(K) for _ in orders]
+    times_covariance = in_place and orders[0] == 1
     for i in range(0, len(K), ROWS):
         rows = slice(i, min(i + ROWS, len(K)))
         for j in range(i, len(K), COLUMNS):
             columns = slice(j, min(j + COLUMNS, len(K)))
-            for result, values in zip(
-                results, kernel(rows, columns, K[rows, columns]), strict=True
-            ):
+            C = K[rows, columns]
+            for result, values in zip(results, kernel(rows, columns, C), strict=True):
+                if times_covariance:  # blocks below the diagonal are written, never read again
+                    values *= C
                 result[columns, rows] = values.T
                 result[rows, columns] = values
         for result in results:
             _mirror(result[rows, rows])
     for order, result, diagonal in zip(orders, results, diagonals, strict=True):
-        np.fill_diagonal(result, diagonal)
+        np.fill_diagonal(result, diagonal * a if times_covariance else diagonal)
         if not live.all():
             fill_dead(phi, result, scales, live, order)
+            if times_covariance:
+                result[~live], result[:, ~live] = 0.0, 0.0
     return results
 
 
@@ -76,22 +90,25 @@ def mean_of_order(phi: Activation, scales: Array, order: int) -> Array:
     return (mean_value, mean_slope, mean_curvature)[order](phi, scales)
 
 
-def cosines(C: Array, s: Array, t: Array) -> Array:
-    """C_ij/(s_i t_j), refused where it exceeds 1 by more than rounding."""
-    R = C / np.multiply.outer(s, t)
+def _cosines(C: Array, s: Array, t: Array) -> tuple[Array, float]:
+    """C_ij/(s_i t_j), refused where it exceeds 1 by more than rounding, and its largest size."""
+    R = C * (1.0 / s)[:, None]
+    R *= 1.0 / t
     top = max(float(R.max()), -float(R.min()))
     if not top <= 1.0 + EXCESS:
         raise DataError(
             f"a correlation is {top:.9g}; the matrix is not a covariance: |K_ij| <= sqrt(K_ii "
             "K_jj) must hold"
         )
-    return np.clip(R, -1.0, 1.0, out=R) if top > 1.0 else R
+    return np.clip(R, -1.0, 1.0, out=R) if top > 1.0 else R, top
 
 
-def _kernel(phi: Activation, scales: Array, orders: Sequence[int]) -> tuple[Kernel, list[Array]]:
-    """The function of a block, and the exact diagonals."""
+def block_kernel(
+    phi: Activation, scales: Array, orders: Sequence[int], near: Near | None = None
+) -> tuple[Kernel, list[Array]]:
+    """The function of a block (rows, columns, covariances there), and the exact diagonals."""
     if phi.name in dual_pairs.KINKED and phi.name != "linear":
-        return _kinked_kernel(phi, scales, orders)
+        return _kinked_kernel(phi, scales, orders, near)
     if dual_pairs.closed_form(phi) is not None and max(orders) <= 1:
         return _closed_kernel(phi, scales, orders)
     if phi.coefficients is not None or phi.name in POLYNOMIALS:
@@ -111,7 +128,7 @@ def _closed_kernel(
 
     def block(rows: slice, columns: slice, C: Array) -> list[Array]:
         s, t = scales[rows], scales[columns]
-        rho = cosines(C, s, t)
+        rho, _ = _cosines(C, s, t)
         values = form(
             dual_pairs.Pairs(
                 s[:, None],
@@ -126,28 +143,30 @@ def _closed_kernel(
 
 
 def _kinked_kernel(
-    phi: Activation, scales: Array, orders: Sequence[int]
+    phi: Activation, scales: Array, orders: Sequence[int], near: Near | None
 ) -> tuple[Kernel, list[Array]]:
     even, odd = dual_pairs.even_and_odd(phi)
     variances = np.square(scales)
 
     def block(rows: slice, columns: slice, C: Array) -> list[Array]:
         s, t = scales[rows], scales[columns]
-        rho = cosines(C, s, t)
+        rho, top = _cosines(C, s, t)
         sigma = np.sqrt((1.0 - rho) * (1.0 + rho)) if 0 in orders else rho
         results = dual_pairs.piecewise_linear_block(
             dual_pairs.Pairs(s[:, None], t, C, rho, sigma), even=even, odd=odd, orders=orders
         )
-        if rho.max() > dual_pairs.STEEP_COSINE or rho.min() < -dual_pairs.STEEP_COSINE:
+        if top > dual_pairs.STEEP_COSINE:
             i, j = np.nonzero(np.abs(rho) > dual_pairs.STEEP_COSINE)
+            if near is not None:
+                near.append((i + rows.start, j + columns.start))
             c = C[i, j]
-            near = dual_pairs.Pairs(
+            steep = dual_pairs.Pairs(
                 s[i],
                 t[j],
                 c,
                 *dual_pairs.refined_sine(rho[i, j], variances[rows][i], variances[columns][j], c),
             )
-            values = dual_pairs.piecewise_linear(near, even=even, odd=odd)
+            values = dual_pairs.piecewise_linear(steep, even=even, odd=odd)
             for order, result in zip(orders, results, strict=True):
                 result[i, j] = values[order]
         return results
@@ -182,7 +201,7 @@ def _series_kernel(
     sizes = [table.sizes[place] for table in tables]
 
     def block(rows: slice, columns: slice, C: Array) -> list[Array]:
-        R = cosines(C, scales[rows], scales[columns])
+        R, _ = _cosines(C, scales[rows], scales[columns])
         return [one(rows, columns, C, R, which) for which in range(len(orders))]
 
     def one(rows: slice, columns: slice, C: Array, R: Array, which: int) -> Array:

@@ -26,6 +26,7 @@ from globalmin.cli import (
     recover,
     report,
     reproduce,
+    selftest,
     starts,
     sweep,
     terminal,
@@ -103,6 +104,7 @@ for _command in (
     attest.attest,
     completion.completion,
     doctor.doctor,
+    selftest.selftest,
 ):
     app.command()(_interruptible(_command))
 for _command in sweep.COMMANDS:

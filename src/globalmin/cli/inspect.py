@@ -54,6 +54,11 @@ FAILURE = typer.Option(
 )
 DEPTH = typer.Option(metavar="H", help="Layers of the deep networks in the table.", min=1)
 PAGE = typer.Option(metavar="FILE", help="Also write a page with pictures.")
+STREAMED = typer.Option(
+    "--lambda-min",
+    help="Only the least eigenvalue of the limiting Gram matrix (relu by default), which is never "
+    "held: for tables of many thousand rows. Ctrl-C shows what was found so far.",
+)
 
 
 def inspect(
@@ -78,14 +83,19 @@ def inspect(
     depth: Annotated[int, DEPTH] = 3,
     output: Annotated[int | None, OUTPUT] = None,
     page: Annotated[Path | None, PAGE] = None,
+    lambda_min: Annotated[bool, STREAMED] = False,
     json: Annotated[bool, JSON] = False,
 ) -> int:
     """Check every theorem's hypotheses on the rows of DATA: widths, steps and rates, with numbers.
 
-    Nothing is trained and nothing is proved; the numbers are floating-point estimates. Exits with 0
-    whatever the theorems say.
+    Nothing is trained and nothing is proved; the numbers are floating-point estimates (but for the
+    lower bound of --lambda-min). Exits with 0 whatever the theorems say.
     """
     data, network = check_paths(paths, network)
+    if lambda_min:
+        if network is not None or page is not None:
+            raise typer.BadParameter("--lambda-min is about rows alone: no network, no --page")
+        return _streamed(data, target, activation or "relu", scaling, bias=bias, as_json=json)
     if network is not None and is_foreign(network):
         said, activation = activation, None
     else:
@@ -126,6 +136,21 @@ def inspect(
 
         save_page(found, page)
     print_found("inspect", found, as_json=json)
+    return 0
+
+
+def _streamed(
+    data: Path, target: str, activation: str, scaling: str, *, bias: bool, as_json: bool
+) -> int:
+    from globalmin.cli.terminal import print_found, told
+    from globalmin.data import Dataset
+    from globalmin.kernels.streamed_gram import streamed_lambda_min
+
+    _, _, scale = check_start(activation, "auto", None, scaling)
+    table = Dataset.load(data, target=target, bias=bias, scaling=scale)
+    with told(quiet=as_json) as watch:
+        found = streamed_lambda_min(table.X, activation, watch=watch)
+    print_found("inspect", found, as_json=as_json)
     return 0
 
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 import json
 import sys
 import textwrap
+import time
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -106,6 +107,20 @@ def print_found(command: str, found: Any, *, as_json: bool) -> None:
         print_json({"command": command, "exit_code": ACCEPTED, **json.loads(found.to_json())})
     else:
         print_text(str(found))
+
+
+@contextmanager
+def told(*, quiet: bool) -> Iterator[Callable[[str, float], None]]:
+    """What work that knows how far it is says to: a line on stderr after 2, 4, 8, ... seconds."""
+    began, wait = time.monotonic(), [FIRST_LINE]
+
+    def watch(what: str, share: float) -> None:
+        passed = time.monotonic() - began
+        if not quiet and passed >= wait[0]:
+            say(f"globalmin: {what}, {share:.0%} done, {passed:.0f} s so far")
+            wait[0] *= 2.0
+
+    yield watch
 
 
 @contextmanager

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from globalmin._types import Array
     from globalmin.data import Dataset
 
-ACTIVATIONS = ("softplus", "tanh", "sigmoid", "quadratic")
+ACTIVATIONS = ("softplus", "relu", "tanh", "sigmoid", "quadratic")
 SEEDS, NORMALS = 8, 1000  # starts of numpy's generator that the page carries, and their length
 ENGINE = ("algebra", "network", "training", "proof", "one_filter", "table")
 VIEW = ("chart", "map", "verdict", "session", "trap", "page")

@@ -14,10 +14,11 @@ import numpy as np
 
 from globalmin._options import one_of
 from globalmin._renamed import renamed
-from globalmin._types import Array, ArrayLike, NDArray
+from globalmin._types import Array, ArrayLike, Indices, NDArray
 from globalmin.activations import get_activation
-from globalmin.activations.dual import dual_error, dual_kernel, dual_matrix
-from globalmin.activations.dual_pairs import KINKED, STEEP_COSINE, Pairs, closed_form
+from globalmin.activations.dual import dual_error, dual_kernel
+from globalmin.activations.dual_blocks import covariance_duals
+from globalmin.activations.dual_pairs import Pairs, closed_form
 from globalmin.data.exact_algebra import Groups, equal_groups
 from globalmin.data.preprocessing import normalized_rows
 from globalmin.data.validation import as_matrix, gram_bytes, require_memory
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 Kind = Literal["weights", "features"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-STRIP = 2**15  # entries looked at together in the search for almost parallel rows
 
 
 @states("OS-DEF6.1", "OS-DEF3.1", "DU-D2.1")
@@ -54,8 +54,8 @@ def limit_gram(
     between almost parallel rows are taken from the differences of the unit rows, not from cosines;
     the diagonal is exact.
     """
-    X, phi, order = as_matrix(X), get_activation(activation), _order(kernel)
-    require_memory(gram_bytes(len(X), copies=3), f"the Gram matrix of {len(X):,} samples")
+    X, phi, order = as_matrix(X), get_activation(activation), kernel_order(kernel)
+    require_memory(gram_bytes(len(X), copies=2), f"the Gram matrix of {len(X):,} samples")
     groups = equal_groups(X)
     if (
         groups
@@ -75,11 +75,13 @@ def _first_places(n: int, groups: Groups) -> NDArray[np.intp]:
 
 def _gram_of_distinct(X: Array, phi: Activation, order: int) -> Array:
     K = X @ X.T
-    G = dual_matrix(phi, K, order)
-    if phi.name in KINKED:
-        _refine_angles(phi, X, K, G, order)
-    if order:
-        G *= K
+    norms = np.sqrt(np.diagonal(K))
+    near: list[tuple[Indices, Indices]] = []
+    G = covariance_duals(phi, K, (order,), in_place=True, near=near)[0]
+    if near:
+        i, j = (np.concatenate(part) for part in zip(*near, strict=True))
+        i, j = i[i < j], j[i < j]
+        G[i, j] = G[j, i] = _refined(phi, X, norms, order, (i, j))
     return G
 
 
@@ -90,7 +92,7 @@ def gram_error(
     """Error bars of `limit_gram`, n x n: the bar of the dual kernel and the rounding of the inner
     products.
     """
-    X, order = as_matrix(X), _order(kernel)
+    X, order = as_matrix(X), kernel_order(kernel)
     require_memory(
         gram_bytes(len(X), copies=8), f"the error bars of the Gram matrix of {len(X):,} samples"
     )
@@ -115,31 +117,27 @@ def _size_outer(phi: Activation, a: Array, order: int) -> Array:
     return np.multiply.outer(size, size)
 
 
-def _order(kernel: Kind) -> int:
+def kernel_order(kernel: Kind) -> int:
+    """1 for the weights, 0 for the features: the derivative of phi that the kernel is made of."""
     one_of("kernel", kernel, KINDS)
     return int(kernel == "weights")
 
 
-def _refine_angles(phi: Activation, X: Array, K: Array, G: Array, order: int) -> None:
-    """Entries of almost parallel rows again, in place: there a cosine hides the angle, and
-    functions with a kink show it.
+def _refined(
+    phi: Activation, X: Array, norms: Array, order: int, pairs: tuple[Indices, Indices]
+) -> Array:
+    """Entries of almost parallel rows again: there a cosine hides the angle, and functions with a
+    kink show it.
     """
-    form = closed_form(phi)
-    U, norms = normalized_rows(X), np.sqrt(np.diagonal(K))
-    rows = max(1, STRIP // len(X))
-    for start in range(0, len(X), rows):
-        stop = min(start + rows, len(X))
-        near = np.abs(K[start:stop, start:]) > np.multiply.outer(
-            STEEP_COSINE * norms[start:stop], norms[start:]
-        )
-        i, j = np.divmod(np.flatnonzero(near), len(X) - start)
-        i, j = i[i < j] + start, j[i < j] + start
-        for part in np.array_split(np.arange(i.size), 1 + i.size * X.shape[1] // 2**20):
-            p, q = i[part], j[part]
-            rho, sigma = _angles(U[p], U[q])
-            if form is not None and part.size:
-                values = form(Pairs(norms[p], norms[q], K[p, q], rho, sigma))[order]
-                G[p, q] = G[q, p] = values
+    form, (i, j) = closed_form(phi), pairs
+    U, found = normalized_rows(X), np.empty(i.size)
+    for part in np.array_split(np.arange(i.size), 1 + i.size * X.shape[1] // 2**20):
+        p, q = i[part], j[part]
+        c = (X[p] * X[q]).sum(axis=1)
+        if form is not None:
+            values = form(Pairs(norms[p], norms[q], c, *_angles(U[p], U[q])))[order]
+            found[part] = values * c if order else values
+    return found
 
 
 def _angles(u: Array, v: Array) -> tuple[Array, Array]:

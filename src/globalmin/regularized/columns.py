@@ -15,13 +15,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from globalmin._compiled import compiled
 from globalmin._types import Array, Indices, Mask
 from globalmin.regularized.objective import HiddenBias
+from globalmin.regularized.small_columns import SMALL, scan_small
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+@compiled(inline="always")
 def _best_in_cone(rays: Any, s: Any, sign: int, best: Any, i: int) -> int:
     """The unit w in the cone {p, q} with the largest |s.w|, rays given as (p_0, p_1, 1/|p|):
     best[i] = (signed value, w); 0 at the ray p, 1 inside, 2 at the ray q. With a sign 1 or -1 only
@@ -44,7 +45,7 @@ def _best_in_cone(rays: Any, s: Any, sign: int, best: Any, i: int) -> int:
     return 2
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _cones(values: Any, sums: Any, setting: Any, best: Any, place: Any) -> None:
     """Fill best (2m x 3: value, w) and place (2m) for the column with the values z and 1/|(tau,
     z)|, and the sums of u over each. `setting` is tau and the slope of the neurons: with 1 they are
@@ -75,7 +76,7 @@ def _cones(values: Any, sums: Any, setting: Any, best: Any, place: Any) -> None:
         q = p
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _hinges(values: Any, sums: Any, setting: Any, best: Any, place: Any) -> None:
     """The same for free biases (R2-free): hinges at the values, looking right and then left."""
     z = values[0]
@@ -115,7 +116,7 @@ class Table(NamedTuple):
     ends: Indices
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _note(col: int, i: int, best: Any, place: Any, where: Any) -> None:
     """The cone i, or the two that share the ray, on which the best value is attained."""
     where[0] = col
@@ -123,7 +124,7 @@ def _note(col: int, i: int, best: Any, place: Any, where: Any) -> None:
     where[2] = min(i + 1, best.shape[0] - 1) if place[i] == 2 else i
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _scan(u: Any, table: Any, setting: Any, found: Any, where: Any) -> Any:
     """Over all columns: H of each, and the largest value of every run of cones above the
     threshold, as rows (value, w) of `found` and (column, first cone, last cone) of `where`.
@@ -225,10 +226,13 @@ class ColumnOracle:
 
         Free biases need a u that sums to zero.
         """
-        found, where = np.empty((limit, 3)), np.empty((limit, 3), np.int64)
         setting = (self.tau, float(threshold), self.hidden_bias == "free", self.slopes)
-        heights, count = _scan(u, self.table, setting, found, where)
-        found, where = found[:count], where[:count]
+        if self.X.size <= SMALL:
+            heights, found, where = scan_small(u, self.table, setting, limit)
+        else:
+            found, where = np.empty((limit, 3)), np.empty((limit, 3), np.int64)
+            heights, count = _scan(u, self.table, setting, found, where)
+            found, where = found[:count], where[:count]
         return heights, Candidates(found[:, 0], found[:, 1:], where[:, 0], where[:, 1:])
 
     def turns(self, group: Indices, weights: Array, cones: Indices) -> tuple[Array, Array, Array]:

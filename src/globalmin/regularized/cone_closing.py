@@ -14,7 +14,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from globalmin._compiled import compiled
 
 FEW = 8  # undecided rows of one sign that get slopes of their own
 FAR = 1.5  # |q|^2 so much above the bound is not worth another attempt
@@ -23,7 +24,7 @@ _TINY = 1e-15  # below this a float is rounding
 _SPARE = 1e-12  # by which q is longer than floats say
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def shortest_vector(units: Any, gram: Any, G: Any, weights: Any, q: Any) -> float:
     """The shortest q with q . p_k >= G_k, nearly, in place, with its weights of the unit rays; its
     square.
@@ -47,7 +48,7 @@ def shortest_vector(units: Any, gram: Any, G: Any, weights: Any, q: Any) -> floa
     return _lifted(units, gram, G, weights, q)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _least(weights: Any, active: Any) -> float:
     least = math.inf
     for i in range(len(weights)):
@@ -56,7 +57,7 @@ def _least(weights: Any, active: Any) -> float:
     return least
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _solved(gram: Any, G: Any, active: Any, weights: Any) -> None:
     """The weights with q . p_k = G_k on the active rays, 0 for one that depends on others."""
     weights[:] = 0.0
@@ -84,7 +85,7 @@ def _solved(gram: Any, G: Any, active: Any, weights: Any) -> None:
             weights[places[s]] = (right[s] - known) / A[s, s]
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _lifted(units: Any, gram: Any, G: Any, weights: Any, q: Any) -> float:
     """The vector of the weights, made a little longer so that no ray lacks anything; its square."""
     p = len(G)
@@ -99,7 +100,7 @@ def _lifted(units: Any, gram: Any, G: Any, weights: Any, q: Any) -> float:
     return (q * q).sum()
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def active_sums(rows: Any, w: Any, base: Any, sums: Any) -> None:
     """The sums of |u_i| x_i over the rows that are active at w, u > 0 and u < 0, in place."""
     V, falls, order = rows
@@ -109,7 +110,7 @@ def active_sums(rows: Any, w: Any, base: Any, sums: Any) -> None:
             sums[falls[i]] += V[i]
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def closes(rows: Any, cone: Any, falling: int, middle: Any, met: Any) -> bool:
     """Whether the cone is closed for one sign, by the tangents at its middle and where the bound is
     largest; `met` is a direction where the sum itself exceeds 1, if one is.
@@ -145,7 +146,7 @@ def closes(rows: Any, cone: Any, falling: int, middle: Any, met: Any) -> bool:
     return _closes_by_rows(rows, cone, falling, size < FAR)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _balanced(row: Any, units: Any) -> float:
     """The share of the positive ones in its products with the rays."""
     up, down = 0.0, 0.0
@@ -155,7 +156,7 @@ def _balanced(row: Any, units: Any) -> float:
     return up / (up + down) if up > 0.0 else 0.0
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _closes_by_rows(rows: Any, cone: Any, falling: int, is_near: bool) -> bool:
     """The same with a slope for each undecided row, if they are few; else with slope 0 where the
     tangents are far from enough.

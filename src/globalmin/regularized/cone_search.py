@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from globalmin._compiled import compiled
 from globalmin._types import Array
 from globalmin.regularized.cone_closing import FEW, active_sums, closes
 
@@ -65,7 +65,7 @@ def search_cones(
     return ConeSearch(bool(is_closed), int(count), above[:n_met])
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _search(V: Any, falls: Any, max_cones: int, above: Any) -> Any:
     """For b = 1, depth first. Whether all cones closed, their number, and that of the directions
     met; a cone with such a direction is given up and the search goes on.
@@ -98,7 +98,7 @@ def _search(V: Any, falls: Any, max_cones: int, above: Any) -> Any:
     return n_met == 0, count, n_met
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _push_orthants(V: Any, falls: Any, rays: Any, pulls: Any, facts: Any) -> int:
     """All of them, undecided rows all rows."""
     n, p = V.shape
@@ -112,7 +112,7 @@ def _push_orthants(V: Any, falls: Any, rays: Any, pulls: Any, facts: Any) -> int
     return 2**p
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _try(V: Any, falls: Any, order: Any, cone: Any, met: Any) -> None:
     """Close the cone for the signs that are open, or meet a direction above the bound."""
     rays, pulls, base, facts = cone
@@ -138,7 +138,7 @@ def _try(V: Any, falls: Any, order: Any, cone: Any, met: Any) -> None:
             return
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _split(V: Any, falls: Any, order: Any, stack: Any, top: int) -> None:
     """The two cones in which a combination of two rays replaces one of them, at `top` and after
     it; rows that are decided on the cone are sorted out every few splits.
@@ -160,7 +160,7 @@ def _split(V: Any, falls: Any, order: Any, stack: Any, top: int) -> None:
     rays[top + 1, b], pulls[top + 1, b] = ray, sums
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _middle(one: Any, other: Any) -> Any:
     """Two rays of integers, the shorter one times a power of two, added; without a common factor
     as long as the floats are exact.
@@ -178,7 +178,7 @@ def _middle(one: Any, other: Any) -> Any:
     return ray
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _sorted_out(rows: Any, rays: Any, base: Any) -> int:
     """Bring the rows that are undecided on a cone to the front and add up those active on all of
     it; the number of the former.
@@ -199,7 +199,7 @@ def _sorted_out(rows: Any, rays: Any, base: Any) -> int:
     return kept
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _edge(rows: Any, rays: Any, pulls: Any) -> Any:
     """The edge that the undecided rows cross most, by the rows themselves if they are few, else by
     the change of the sums; the widest one if nothing crosses.
@@ -229,7 +229,7 @@ def _edge(rows: Any, rays: Any, pulls: Any) -> Any:
     return third, fourth
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _crossing(V: Any, order: Any, a: Any, b: Any) -> float:
     total = 0.0
     for i in order:
@@ -239,7 +239,7 @@ def _crossing(V: Any, order: Any, a: Any, b: Any) -> float:
     return total
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _turn(a: Any, b: Any, pulls_a: Any, pulls_b: Any) -> float:
     """What the rows that switch between two rays amount to."""
     total = 0.0

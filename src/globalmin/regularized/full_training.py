@@ -12,7 +12,6 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
 
 from globalmin._types import Array
 from globalmin.regularized.design import Design
@@ -200,6 +199,8 @@ def polished(design: Design, weights: Weights, polish: Polish, max_iter: int) ->
     """All weights improved together by L-BFGS."""
     if not weights.flat().size:
         return weights
+    from scipy.optimize import minimize
+
     found = minimize(
         lambda x: _value_and_slope(design, weights.like(x)),
         weights.flat(),

@@ -9,8 +9,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from globalmin._compiled import compiled
 from globalmin._types import Array, Indices
 
 _SCANNED = 512  # directions all over the sphere
@@ -74,7 +74,7 @@ def tops(Z: Array, u: Array, cells: Cells, most: int) -> Array:
     return directions[best[np.argsort(-size[best])[:most]]]
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _moments(Z: Any, u: Any, place: Any, moments: Any) -> None:
     """The sum of u_i x_i over every cell."""
     for i in range(Z.shape[0]):
@@ -82,7 +82,7 @@ def _moments(Z: Any, u: Any, place: Any, moments: Any) -> None:
             moments[place[i], k] += u[i] * Z[i, k]
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _scan(middle: Any, moments: Any, directions: Any, values: Any) -> None:
     """The sums at directions, as if every cell were active or not as a whole."""
     for a in range(directions.shape[0]):
@@ -94,7 +94,7 @@ def _scan(middle: Any, moments: Any, directions: Any, values: Any) -> None:
         values[a] = total
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _value(Z: Any, u: Any, w: Any, s: Any) -> float:
     """The sum at w, and in s the sum of the active rows."""
     s0, s1, s2 = 0.0, 0.0, 0.0
@@ -107,7 +107,7 @@ def _value(Z: Any, u: Any, w: Any, s: Any) -> float:
     return s0 * w[0] + s1 * w[1] + s2 * w[2]
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def ascend(Z: Any, u: Any, W: Any, values: Any, finest: float) -> None:
     """From every row of W uphill in |sum|, in place: towards the sum of the active rows, halving
     the way while that does not help, until it is less than `finest`.

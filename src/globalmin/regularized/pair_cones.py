@@ -12,26 +12,27 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from globalmin._compiled import compiled
 
 CLOSED, EXCEEDED, OPEN = 0, 1, 2
 _FAR = 1.5  # |q|^2 so much above the bound is not worth a second tangent
 _WIDE = 28  # doubles of one cone: rays, sums of decided rows, range of rows, signs
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+@compiled(inline="always")
 def _dot(a: Any, b: Any) -> float:
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _cross(a: Any, b: Any, out: Any) -> None:
     out[0] = a[1] * b[2] - a[2] * b[1]
     out[1] = a[2] * b[0] - a[0] * b[2]
     out[2] = a[0] * b[1] - a[1] * b[0]
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def shortest(P: Any, G: Any, q: Any) -> float:
     """The shortest vector q with q . P[k] >= G[k] for three unit vectors, in place; its square.
     It is 0, on a ray, on a face, or where all three are equal.
@@ -67,14 +68,14 @@ def shortest(P: Any, G: Any, q: Any) -> float:
     return _dot(q, q)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _reaches(P: Any, G: Any, q: Any) -> bool:
     """Whether q . P[k] >= G[k] for all k, up to rounding."""
     rounding = 1e-14 * math.sqrt(_dot(q, q))
     return min(_dot(P[0], q) - G[0], _dot(P[1], q) - G[1], _dot(P[2], q) - G[2]) >= -rounding
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _sorted_out(Z: Any, u: Any, order: Any, cone: Any, seen: Any) -> int:
     """Bring the undecided rows of a cone to the front of its range, add up the decided ones, and
     see the others: heights at the rays, tangent at the middle, crossings of the edges. The end of
@@ -110,7 +111,7 @@ def _sorted_out(Z: Any, u: Any, order: Any, cone: Any, seen: Any) -> int:
     return kept
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _shortest_above(cone: Any, P: Any, seen: Any, slopes: Any, q: Any) -> float:
     """The shortest q that is at least what the rising rows amount to, less the tangent of the
     falling ones, at the rays; its square. `slopes` is which rows fall, and the tangent of the
@@ -127,7 +128,7 @@ def _shortest_above(cone: Any, P: Any, seen: Any, slopes: Any, q: Any) -> float:
     return shortest(P, G, q)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _closes(rows: Any, cone: Any, P: Any, seen: Any, falling: int) -> bool:
     """Whether the cone is closed for one sign, with b = 1: the tangent at the middle, or its mean
     with the one where the bound was largest.
@@ -149,7 +150,7 @@ def _closes(rows: Any, cone: Any, P: Any, seen: Any, falling: int) -> bool:
     return _shortest_above(cone, P, seen, (falling, tangent), q) <= 1.0
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _worst(cone: Any, P: Any, seen: Any) -> Any:
     """The largest |sum| at the rays, and at which."""
     top, ray = 0.0, 0
@@ -162,7 +163,7 @@ def _worst(cone: Any, P: Any, seen: Any) -> Any:
     return top, ray
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def search_sphere(Z: Any, u: Any, max_cones: int, found: Any) -> Any:
     """CLOSED if every cone is closed for u and -u, with b = 1; EXCEEDED with the direction in
     `found` if the sum is above 1 at a ray; OPEN at the limit. And the number of cones.
@@ -202,7 +203,7 @@ def search_sphere(Z: Any, u: Any, max_cones: int, found: Any) -> Any:
     return CLOSED, count
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _split(cone: Any, P: Any, seen: Any, stack: Any, top: int) -> int:
     """Put the two halves on the stack."""
     edge = seen[12:15].argmax()

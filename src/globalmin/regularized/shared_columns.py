@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from globalmin._compiled import compiled
 from globalmin._types import Array, Indices
 from globalmin.regularized.columns import Candidates, ColumnOracle
 from globalmin.regularized.objective import HiddenBias
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _largest_in_cone(rays: Any, G: Any, best: Any, i: int) -> int:
     """The unit w in the cone {p, q} with the largest w.G.w, G given as (G_00, G_01, G_11): best[i]
     = (root of the value, w); 0 at the ray p, 1 inside, 2 at the ray q.
@@ -44,7 +44,7 @@ def _largest_in_cone(rays: Any, G: Any, best: Any, i: int) -> int:
     return 2
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _add(S: Any, sums: Any, z: float, tau: float) -> Any:
     """Add the rows of one value to S (c x 2); the entries of S^T S."""
     a, h, d = 0.0, 0.0, 0.0
@@ -57,7 +57,7 @@ def _add(S: Any, sums: Any, z: float, tau: float) -> Any:
     return a, h, d
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _shared_cones(values: Any, sums: Any, tau: float, best: Any, place: Any) -> None:
     """Fill best (2m x 3: value, w) and place (2m), as `_cones` does for one output."""
     z, shrink = values
@@ -82,7 +82,7 @@ def _shared_cones(values: Any, sums: Any, tau: float, best: Any, place: Any) -> 
         q = p
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _shared_hinges(values: Any, sums: Any, tau: float, best: Any, place: Any) -> None:
     """The same for free biases (R2-free): hinges at the values, looking right and then left."""
     z = values[0]
@@ -105,7 +105,7 @@ def _shared_hinges(values: Any, sums: Any, tau: float, best: Any, place: Any) ->
         constant += sums[j] * z[j]
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _shared_scan(U: Any, table: Any, setting: Any, found: Any, where: Any) -> Any:
     """Over all columns: H of each, and every local maximum above the threshold, as rows (value, w)
     of `found` and (column, first cone, last cone) of `where`.

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from globalmin.regularized.squares import factored_spectrum, squares_penalty
 
 _MAX_SHARP = 6
 _MAX_STEPS = 150  # Newton steps between two rounds of new neurons
+# unknowns and rows up to which the Hessian is formed: products with it are then one call each
+_FEW, _FEW_ROWS = 64, 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,14 +42,18 @@ class SquaresFactors:
         return np.square(Z @ self.rows.T) @ self.signs + self.intercept
 
 
-class _State(NamedTuple):
-    """Rows, hidden values, outputs, and the weighted first and second derivatives of the loss."""
+@dataclass(eq=False)
+class _State:
+    """Rows, hidden values, outputs, the weighted first and second derivatives of the loss, and the
+    Hessian once it was asked for.
+    """
 
     rows: Array
     hidden: Array
     f: Array
     u: Array
     curvature: Array
+    hessian: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +81,7 @@ class FactoredObjective:
 
     def _state(self, x: Array) -> _State:
         """What value, gradient and the products at one point share: the last point is kept."""
-        if self._last and np.array_equal(self._last[0][0], x):
+        if self._last and self._last[0][0].tobytes() == x.tobytes():
             return self._last[0][1]
         rows, c = self.unpack(x)
         hidden = self.Z @ rows.T
@@ -104,6 +110,10 @@ class FactoredObjective:
     def hessian_times(self, x: Array, direction: Array) -> Array:
         """The Hessian at x times a direction."""
         at = self._state(x)
+        if x.size <= _FEW and len(at.u) <= _FEW_ROWS and isinstance(self.Z, np.ndarray):
+            if at.hessian is None:
+                at.hessian = self._hessian(at)
+            return at.hessian @ direction
         turned, shift = self.unpack(direction)
         moved = self.Z @ turned.T
         change = 2.0 * (at.hidden * moved) @ self.signs + shift * self._is_free
@@ -111,6 +121,22 @@ class FactoredObjective:
         a = squares_penalty(self.problem).threshold
         inner = (at.hidden * du[:, None] + moved * at.u[:, None]).T @ self.Z
         return self.pack(2.0 * self.signs[:, None] * inner + 2.0 * a * turned, float(du.sum()))
+
+    def _hessian(self, at: _State) -> Array:
+        """The Hessian of few unknowns: J^T diag(curvature) J of the outputs' Jacobian J, and for
+        every row a_l the matrix 2 s_l Z(u) + 2a I.
+        """
+        n, (k, p) = len(at.u), at.rows.shape
+        J = ((2.0 * self.signs * at.hidden)[:, :, None] * self.Z[:, None, :]).reshape(n, k * p)
+        if self._is_free:
+            J = np.hstack([J, np.ones((n, 1))])
+        found = J.T @ (at.curvature[:, None] * J)
+        inner = 2.0 * self.Z.T @ (at.u[:, None] * self.Z)
+        ridge = 2.0 * squares_penalty(self.problem).threshold * np.eye(p)
+        for i, sign in enumerate(self.signs):
+            block = slice(i * p, (i + 1) * p)
+            found[block, block] += sign * inner + ridge
+        return found
 
 
 def descend(

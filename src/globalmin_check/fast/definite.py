@@ -17,7 +17,8 @@ import numpy as np
 from globalmin_check.fast.products import Products, SymmetricStrips, symmetric_strip
 from globalmin_check.fast.rounding import UPS, Floats, NotProved, U, gamma, need, up
 
-STRIP = 1024
+STRIP = 256
+BLOCK = 64  # columns that are factored together
 LARGEST_EXPONENT = 240
 
 
@@ -116,14 +117,15 @@ def _shifted(A: Enclosure, a2: float, products: Products) -> tuple[_Shifted, Flo
     """Powers of two that bring the diagonal near 1, a shift c that leaves room, and the bounds of
     the errors scaled by the powers; any choice of the first two is sound.
     """
-    diagonal = A.diagonal() - a2
+    own = A.diagonal()
+    diagonal = own - a2
     need(np.isfinite(diagonal).all() and (diagonal > 0).all(), "a diagonal entry is too small")
     exponents = np.rint(-0.5 * np.log2(diagonal)) if A.scaled else np.zeros(A.n)
     need((np.abs(exponents) <= LARGEST_EXPONENT).all(), "the diagonal spreads too far")
     D = np.ldexp(1.0, exponents.astype(np.int32))
     s = np.sqrt(diagonal) * D
     errors = A.errors(D, products)
-    rough = gamma(A.n + 2) * s * s.sum() + errors + 4 * U * (abs(a2) + np.abs(diagonal)) * D * D
+    rough = gamma(A.n + 2) * s * s.sum() + errors + 4 * U * (abs(a2) + np.abs(own)) * D * D
     c = float(1.21 * rough.max() + 70 * A.n * U * s.max() ** 2)
     need(math.isfinite(c), "the bound of the errors is not finite")
     return _Shifted(A, a2, D, c), errors
@@ -134,20 +136,35 @@ def _ranges(n: int) -> list[tuple[int, int]]:
 
 
 def _factor(matrix: _Shifted) -> Floats:
-    """A Cholesky factor of the scaled and shifted matrix, from LAPACK."""
+    """A lower triangular L with L L^T near the scaled and shifted matrix, which it overwrites."""
     n, source = matrix.A.n, matrix.A.strips(None)
-    T = np.zeros((n, n))
+    T = np.empty((n, n))
     for start, end in _ranges(n):
         T[start:end, :end] = matrix.strip(source.strip(start, end), start)
     try:
-        L: Floats = np.linalg.cholesky(T).astype(np.float64, copy=False)
+        _cholesky(T)
     except np.linalg.LinAlgError:
         raise NotProved("no Cholesky factor: the matrix is indefinite or too near to it") from None
-    for start, end in _ranges(n):  # nothing above the diagonal, whoever made the factor
-        L[start:end, end:] = 0.0
-        L[start:end, start:end] = np.tril(L[start:end, start:end])
-        need(np.isfinite(L[start:end]).all(), "the Cholesky factor is not finite")
-    return L
+    for start, end in _ranges(n):
+        need(np.isfinite(T[start:end, :end]).all(), "the Cholesky factor is not finite")
+    return T
+
+
+def _cholesky(T: Floats) -> None:
+    """Overwrite the lower triangle of T with a Cholesky factor, block column by block column; what
+    is above the diagonal becomes zero, whoever makes the factors of the blocks.
+    """
+    n = len(T)
+    for start in range(0, n, BLOCK):
+        end = min(n, start + BLOCK)
+        if start:
+            T[start:, start:end] -= T[start:, :start] @ T[start:end, :start].T
+        L = np.tril(np.linalg.cholesky(T[start:end, start:end]))
+        T[start:end, start:end], T[start:end, end:] = L, 0.0
+        if end < n:  # A L^-T, improved once
+            A, inverse = T[end:, start:end], np.linalg.inv(L).T
+            first = A @ inverse
+            T[end:, start:end] = first + (A - first @ L.T) @ inverse
 
 
 def _distance(matrix: _Shifted, L: Floats, products: Products) -> tuple[Floats, Floats]:
@@ -167,10 +184,10 @@ def _distance(matrix: _Shifted, L: Floats, products: Products) -> tuple[Floats, 
 
 def _add_row_sums(rows: Floats, H: Floats, start: int) -> None:
     """Add what a strip of the lower triangle of a symmetric matrix gives to its row sums."""
-    end = start + len(H)
-    rows[start:end] += np.tril(H, start).sum(axis=1)
-    rows[:start] += H[:, :start].sum(axis=0)
-    rows[start:end] += np.tril(H[:, start:], -1).sum(axis=0)
+    end, left, corner = start + len(H), H[:, :start], np.tril(H[:, start:])
+    rows[start:end] += left.sum(axis=1) + corner.sum(axis=1)
+    rows[:start] += left.sum(axis=0)
+    rows[start:end] += np.tril(corner, -1).sum(axis=0)
 
 
 def _size_sums(L: Floats) -> Floats:
@@ -178,10 +195,10 @@ def _size_sums(L: Floats) -> Floats:
     n = len(L)
     columns, result = np.zeros(n), np.zeros(n)
     for start, end in _ranges(n):
-        columns += np.abs(L[start:end]).sum(axis=0)
+        columns[:end] += np.abs(L[start:end, :end]).sum(axis=0)
     columns = up(columns, n)
     for start, end in _ranges(n):
-        result[start:end] = np.einsum("ij,j->i", np.abs(L[start:end]), columns)
+        result[start:end] = np.einsum("ij,j->i", np.abs(L[start:end, :end]), columns[:end])
     return up(result, n)
 
 

@@ -16,7 +16,7 @@ from globalmin_check.activations import supremum
 from globalmin_check.balls import sum_of_squares
 from globalmin_check.fast import pairs
 from globalmin_check.fast.definite import Dense, GramMatrix
-from globalmin_check.fast.elementary import KNOWN, Enclosed, jet
+from globalmin_check.fast.elementary import KNOWN, Enclosed, slopes
 from globalmin_check.fast.products import Products
 from globalmin_check.fast.rounding import UPS, Floats, U, float_up, gamma, need, stored, up
 from globalmin_check.problem import Problem
@@ -36,41 +36,33 @@ class Linearization:
         self.y, self.v = stored(problem.y, "y"), stored(problem.v, "v")
         self._Z, self._dZ = pairs.product(products, self.X, self.W)
         dz = up(self._dZ + U * np.abs(self._Z.h), 2)
-        self.Q, self.P, self.second = jet(name, self._Z.h, dz)
+        self._values, e = pairs.activation(name, self._Z)
+        self.P, self.second = slopes(name, self._Z.h, dz, e)
         B = self.P.values * self.v
         radii = up(up(self.P.radii * np.abs(self.v)) + 2 * U * np.abs(B), 2)
         self.B = Enclosed(B, radii)
 
     def residual(self) -> list[arb]:
         """The residuals f - y as balls, from pairs (W6)."""
-        depth_sums, depth = self._outputs()
-        r = pairs.add(depth_sums, pairs.single(-self.y))
-        value = r.h + r.l
-        return balls(Enclosed(value, self._residual_radii(value, depth)))
-
-    def _outputs(self) -> tuple[pairs.Pair, int]:
-        F = self._values
-        head = np.broadcast_to(self.v, F.h.shape)
-        p, e = pairs.two_product(F.h, head)
-        return pairs.add_up(pairs.two_sum(p, e + F.l * head))
+        return balls(residual_of(self._values, self._value_radii, self.v, self.y))
 
     @cached_property
-    def _values(self) -> pairs.Pair:
-        return pairs.activation(self.name, self._Z)
+    def Q(self) -> Enclosed:
+        """phi(Z), from pairs."""
+        value = self._values.h
+        return Enclosed(value, up(U * np.abs(value) + self._value_radii, 2))
 
-    def _residual_radii(self, value: Floats, depth: int) -> Floats:
-        """The radius of W6."""
-        z, dz, heads = np.abs(self._Z.h), self._dZ, np.abs(self.v)
+    @cached_property
+    def _value_radii(self) -> Floats:
+        """At least the distance of the pairs of `_values` from phi(Z)."""
+        z, dz = np.abs(self._Z.h), self._dZ
         slope: Floats | float = 1.0
         if self.name == "quadratic":
             slope = up(2.0 * (z + dz), 2)
         elif self.name == "sigmoid":
             slope = 0.25
         size = z if self.name == "quadratic" else 1.0
-        own = 2.0**-90 * np.maximum(1.0, z) * size + slope * dz
-        terms = np.einsum("il,l->i", np.abs(self._values.h), heads) * 1.0001 + np.abs(self.y)
-        radius = U * np.abs(value) + (9 + 5 * (depth + 2)) * U * U * terms
-        return 1.0001 * (radius + np.einsum("il,l->i", own * 1.0001, heads) + 2.0**-950)
+        return up(2.0**-90 * np.maximum(1.0, z) * size + slope * dz, 4)
 
     def apply(self, z: list[float]) -> tuple[list[arb], arb]:
         """K z and z^T K z as balls (P2)."""
@@ -174,6 +166,19 @@ class Linearization:
         sums = up(weights * up(sizes.sum(axis=1), m))
         spread = up(np.einsum("ia,i->a", sizes, sums), n)
         return Dense(-value, up(gamma(n + 2 + more) * spread + m * UPS, 3))
+
+
+def residual_of(F: pairs.Pair, radii: Floats, v: Floats, y: Floats) -> Enclosed:
+    """W6: F v - y for outputs F of the neurons, known up to the radii."""
+    head, heads = np.broadcast_to(v, F.h.shape), np.abs(v)
+    p, e = pairs.two_product(F.h, head)
+    outputs, depth = pairs.add_up(pairs.two_sum(p, e + F.l * head))
+    r = pairs.add(outputs, pairs.single(-y))
+    value = r.h + r.l
+    terms = np.einsum("il,l->i", np.abs(F.h), heads) * 1.0001 + np.abs(y)
+    radius = U * np.abs(value) + (9 + 5 * (depth + 2)) * U * U * terms
+    own = np.einsum("il,l->i", radii, heads)
+    return Enclosed(value, 1.0001 * (radius + own + 2.0**-950))
 
 
 def _with_free_part(plain: Dense, is_diagonal: np.ndarray, t: float) -> Dense:

@@ -6,19 +6,27 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
+from flint import arb
 
-from globalmin_check.fast.elementary import INVERSE_LN2, LN2_HIGH, log1p_unit
+from globalmin_check.balls import precision
+from globalmin_check.fast.elementary import log1p_unit
 from globalmin_check.fast.products import Products
 from globalmin_check.fast.rounding import Floats, U, up
 
 SLICES = 4
+CHUNK = 8192  # entries that are worked on together, so that they stay in the cache
 _SPLIT = 2.0**27 + 1.0
-_LN2_MIDDLE = float.fromhex("0x1.a39ef35800000p-33")  # a multiple of 2^-65
-_LN2_REST = float.fromhex("-0x1.b0e2633fe0685p-67")
-_DEGREE = 11
+_PARTS = 1024  # of the interval from 1 to 2 in the table of powers
+_INVERSE = _PARTS * 1.4426950408889634
+_HIGH = float.fromhex("0x1.62e42fee00000p-1") / _PARTS  # 33 bits of ln 2
+_MIDDLE = float.fromhex("0x1.a39ef35800000p-33") / _PARTS  # 33 bits, a multiple of 2^-75
+_REST = float.fromhex("-0x1.b0e2633fe0685p-67") / _PARTS
+_SIXTH = (1 / 6, float(Fraction(1, 6) - Fraction(1 / 6)))
+_TAIL = tuple(1 / math.factorial(j) for j in (7, 6, 5, 4))
 
 
 class Pair(NamedTuple):
@@ -40,10 +48,18 @@ def two_sum(a: Floats, b: Floats) -> Pair:
     return Pair(s, (a - (s - t)) + (b - t))
 
 
-def two_product(a: Floats, b: Floats) -> Pair:
-    """W1: a b exactly, up to 2^-1060 below 2^-960; both at most 2^900."""
+def _ordered_sum(a: Floats | float, b: Floats) -> Pair:
+    """W1: a + b exactly, where |a| >= |b|."""
+    s = a + b
+    return Pair(s, b - (s - a))
+
+
+def two_product(a: Floats, b: Floats, halves: tuple[Floats, Floats] | None = None) -> Pair:
+    """W1: a b exactly, up to 2^-1060 below 2^-960; both at most 2^900. `halves` are those of b, if
+    they are at hand.
+    """
     p = a * b
-    (a1, a2), (b1, b2) = _split(a), _split(b)
+    (a1, a2), (b1, b2) = _split(a), halves or _split(b)
     return Pair(p, ((a1 * b1 - p) + a1 * b2 + a2 * b1) + a2 * b2)
 
 
@@ -59,10 +75,16 @@ def add(a: Pair, b: Pair) -> Pair:
     return two_sum(s, e + (a.l + b.l))
 
 
-def multiply(a: Pair, b: Pair) -> Pair:
-    """W2: within 9 u^2 |a b| + 2^-1050 of a b."""
-    p, e = two_product(a.h, b.h)
-    return two_sum(p, e + (a.h * b.l + a.l * b.h))
+def add_small(a: float, b: Pair) -> Pair:
+    """W2 for |b| at most half of |a|: within 4 u^2 |a| of a + b."""
+    s, e = _ordered_sum(a, b.h)
+    return _ordered_sum(s, e + b.l)
+
+
+def multiply(a: Pair, b: Pair, halves: tuple[Floats, Floats] | None = None) -> Pair:
+    """W2: within 9 u^2 |a b| + 2^-1050 of a b; `halves` as in `two_product`."""
+    p, e = two_product(a.h, b.h, halves)
+    return _ordered_sum(p, e + (a.h * b.l + a.l * b.h))
 
 
 def add_up(terms: Pair) -> tuple[Pair, int]:
@@ -92,13 +114,14 @@ def product(products: Products, X: Floats, W: Floats) -> tuple[Pair, Floats]:
     bits = (53 - max(1, math.ceil(math.log2(d)))) // 2
     left, tops = _slices(X, bits)
     right, others = _slices(W, bits)
-    Z = single(np.zeros((len(X), len(W))))
-    for both in range(SLICES):
-        for place in range(both + 1):
-            part = products.product(left[place], right[both - place].T)
-            Z = add(Z, single(part))
-    relative = (SLICES + 1) * 2.0 ** (-SLICES * bits - 1) + 88 * U * U
-    return Z, up(d * relative * np.outer(tops, others), 4) + 2.0**-900
+    parts = [
+        np.split(products.product(left[a], np.concatenate(right[: SLICES - a]).T), SLICES - a, 1)
+        for a in range(SLICES)
+    ]
+    low = sum((parts[a][b - a] for b in (3, 2) for a in range(b + 1)), np.zeros(parts[0][0].shape))
+    Z = add(two_sum(parts[0][0], parts[0][1]), single(parts[1][0]))
+    relative = (SLICES + 1) * 2.0 ** (-SLICES * bits - 1) + 20 * U * 4.0**-bits + 88 * U * U
+    return add(Z, single(low)), up(d * relative * np.outer(tops, others), 4) + 2.0**-900
 
 
 def _slices(A: Floats, bits: int) -> tuple[list[Floats], Floats]:
@@ -120,54 +143,70 @@ def exp_below_zero_pair(a: Pair) -> Pair:
     """W4, a <= 0: relative error below 2^-96, plus 2^-865."""
     cut = a.h < -600.0
     h, low = np.where(cut, -600.0, a.h), np.where(cut, 0.0, a.l)
-    q = np.rint(h * INVERSE_LN2)
-    r = add(two_sum(h - q * LN2_HIGH, -q * _LN2_MIDDLE), Pair(low, -q * _LN2_REST))
-    r = Pair(r.h / 64.0, r.l / 64.0)
-    p = _constant(_COEFFICIENTS[-1], h)
-    for coefficient in reversed(_COEFFICIENTS[:-1]):
-        p = add(multiply(p, r), _constant(coefficient, h))
-    for _ in range(6):
-        p = multiply(p, p)
-    power = q.astype(np.int32)
+    q = np.rint(h * _INVERSE)
+    r = add(two_sum(h - q * _HIGH, -q * _MIDDLE), Pair(low, -q * _REST))
+    tail = r.h * _TAIL[0]
+    for coefficient in _TAIL[1:-1]:
+        tail = (tail + coefficient) * r.h
+    tail = (tail + _TAIL[-1]) * r.h
+    p, halves = _ordered_sum(_SIXTH[0], _SIXTH[1] + tail), _split(r.h)
+    for constant in (0.5, 1.0, 1.0):
+        p = add_small(constant, multiply(p, r, halves))
+    number = q.astype(np.int64)
+    high, rest = _powers()
+    place, power = number & (_PARTS - 1), number >> int(math.log2(_PARTS))
+    p = multiply(p, Pair(high[place], rest[place]))
     return Pair(np.ldexp(p.h, power), np.ldexp(p.l, power))
 
 
-def _constant(value: tuple[float, float], like: Floats) -> Pair:
-    return Pair(np.full_like(like, value[0]), np.full_like(like, value[1]))
+@cache
+def _powers() -> tuple[Floats, Floats]:
+    """2^(j/1024) as pairs, j = 0 to 1023."""
+    with precision(200):
+        balls = [arb(2) ** (arb(j) / _PARTS) for j in range(_PARTS)]
+        high = [float(ball.mid()) for ball in balls]
+        rest = [float((ball - arb(h)).mid()) for ball, h in zip(balls, high, strict=True)]
+    return np.array(high), np.array(rest)
 
 
-def _inverse_factorial(j: int) -> tuple[float, float]:
-    exact = Fraction(1, math.factorial(j))
-    return float(exact), float(exact - Fraction(float(exact)))
+def activation(name: str, z: Pair) -> tuple[Pair, Floats]:
+    """W5: within 2^-90 max(1, |z|) of phi(z), for z^2 within that times |z|; and e = exp(-|z|), of
+    tanh exp(-2|z|), to 2 u e + 2^-865 (of z^2: z).
+    """
+    shape, size = z.h.shape, z.h.size
+    h, low = (np.ascontiguousarray(part).reshape(-1) for part in z)
+    value, e = Pair(np.empty(size), np.empty(size)), np.empty(size)
+    for start in range(0, size, CHUNK):
+        here = slice(start, start + CHUNK)
+        found, e[here] = _activation(name, Pair(h[here], low[here]))
+        value.h[here], value.l[here] = found
+    return Pair(*(part.reshape(shape) for part in value)), e.reshape(shape)
 
 
-_COEFFICIENTS = [_inverse_factorial(j) for j in range(_DEGREE + 1)]
-
-
-def activation(name: str, z: Pair) -> Pair:
-    """W5: within 2^-90 max(1, |z|) of phi(z), for z^2 within that times |z|."""
+def _activation(name: str, z: Pair) -> tuple[Pair, Floats]:
     if name == "quadratic":
-        return multiply(z, z)
+        return multiply(z, z), z.h
     sign = np.where(z.h >= 0, 1.0, -1.0)
     scale = -2.0 * sign if name == "tanh" else -sign
-    one = _constant((1.0, 0.0), z.h)
     e = exp_below_zero_pair(Pair(scale * z.h, scale * z.l))
+    one = single(np.ones_like(e.h))
     A = add(one, e)
     if name == "softplus":
-        return _softplus(z, e, A)
+        return _softplus(z, e, A), e.h
     t = 1.0 / A.h
     rest = add(one, multiply(A, single(-t)))
     share = two_sum(t, (rest.h + rest.l) * t)
     if name == "tanh":
-        value = add(Pair(2.0 * share.h, 2.0 * share.l), _constant((-1.0, 0.0), z.h))
-        return Pair(sign * value.h, sign * value.l)
+        value = add(single(-one.h), Pair(2.0 * share.h, 2.0 * share.l))
+        return Pair(sign * value.h, sign * value.l), e.h
     other = add(one, Pair(-share.h, -share.l))
-    return Pair(np.where(z.h >= 0, share.h, other.h), np.where(z.h >= 0, share.l, other.l))
+    value = Pair(np.where(z.h >= 0, share.h, other.h), np.where(z.h >= 0, share.l, other.l))
+    return value, e.h
 
 
 def _softplus(z: Pair, e: Pair, A: Pair) -> Pair:
     p = log1p_unit(e.h)
-    eps = add(multiply(A, exp_below_zero_pair(single(-p))), _constant((-1.0, 0.0), p))
+    eps = add(multiply(A, exp_below_zero_pair(single(-p))), single(np.full_like(p, -1.0)))
     log = two_sum(p, eps.h + eps.l)
     above = Pair(np.maximum(z.h, 0.0), np.where(z.h >= 0, z.l, 0.0))
     return add(log, above)

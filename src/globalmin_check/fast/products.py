@@ -13,7 +13,9 @@ import numpy as np
 from globalmin_check.fast.rounding import Floats, U, need, up
 
 TILE = 4096
+BLOCK = 256  # columns of a triangular product that are computed together
 PROJECTIONS = 2
+LARGEST = 2.0**19  # above the entries of a projection
 _DUST = 2.0**-960
 
 
@@ -35,9 +37,10 @@ class Products:
     def product(self, A: Floats, B: Floats) -> Floats:
         """A B, confirmed."""
         C = tiled(A, B)
+        rows = up(np.abs(B).sum(axis=1), B.shape[1])
+        allowed = _allowed(np.abs(A), rows, B.shape[1])
         for z in self.draw(B.shape[1]):
-            w, size = _applied(B, z), up(_applied(np.abs(B), np.abs(z)), B.shape[1])
-            _confirm(A, C, z, w, size)
+            _confirm(A, C, z, _applied(B, z), allowed)
         return C
 
     def upper(self, A: Floats, B: Floats) -> Floats:
@@ -54,7 +57,7 @@ class SymmetricStrips:
         self.A, self.triangular = A, triangular
         self.z = products.draw(len(A))
         self.w = np.zeros((PROJECTIONS, A.shape[1]))
-        self.size = np.zeros((PROJECTIONS, A.shape[1]))
+        self.size = np.zeros(A.shape[1])
         self.reached = 0
 
     def strip(self, start: int, end: int) -> Floats:
@@ -65,18 +68,23 @@ class SymmetricStrips:
         rows, zs = self.A[start:end, :width], self.z[:, start:end]
         C = symmetric_strip(self.A, start, end, triangular=self.triangular)
         sizes = np.abs(rows)
+        self.size[:width] = up(self.size[:width] + up(sizes.sum(axis=0), end - start), 2)
+        allowed = _allowed(sizes, self.size[:width], end)
         for p, z in enumerate(zs):
             self.w[p, :width] += np.einsum("ij,i->j", rows, z)
-            added = up(np.einsum("ij,i->j", sizes, np.abs(z)), end - start)
-            self.size[p, :width] = up(self.size[p, :width] + added, 2)
-            _confirm(rows, C, self.z[p, :end], self.w[p, :width], self.size[p, :width])
+            _confirm(rows, C, self.z[p, :end], self.w[p, :width], allowed)
         return C
 
 
 def symmetric_strip(A: Floats, start: int, end: int, *, triangular: bool = False) -> Floats:
     """A[start:end] A[:end]^T, not confirmed; the columns of a triangular A end with its rows."""
-    width = end if triangular else A.shape[1]
-    return tiled(A[start:end, :width], A[:end, :width].T)
+    if not triangular:
+        return tiled(A[start:end], A[:end].T)
+    C = np.empty((end - start, end))
+    for i in range(0, end, BLOCK):
+        j = min(end, i + BLOCK)
+        C[:, i:j] = tiled(A[start:end, :j], A[i:j, :j].T)
+    return C
 
 
 def tiled(A: Floats, B: Floats) -> Floats:
@@ -99,9 +107,15 @@ def _applied(A: Floats, x: Floats) -> Floats:
     return np.einsum("ij,j->i", A, x)
 
 
-def _confirm(A: Floats, C: Floats, z: Floats, w: Floats, size: Floats) -> None:
-    """C1 for C = A B with w = B z and size at least |B||z|: A w and C z must agree."""
-    left, right = _applied(A, w), _applied(C, z)
-    tolerance = up(_applied(np.abs(A), size), A.shape[1]) * (3 * (A.shape[1] + len(z) + 8) * U)
-    agree = np.abs(left - right) <= tolerance + _DUST
+def _allowed(A: Floats, size: Floats, columns: int) -> Floats:
+    """The differences that C1 allows, A and size being at least |A| and the row sums of |B|: no
+    entry of a projection is above LARGEST in size.
+    """
+    terms = 3 * (A.shape[1] + columns + 8) * U
+    return up(_applied(A, size), A.shape[1]) * (LARGEST * terms) + _DUST
+
+
+def _confirm(A: Floats, C: Floats, z: Floats, w: Floats, allowed: Floats) -> None:
+    """C1 for C = A B with w = B z: A w and C z must agree."""
+    agree = np.abs(_applied(A, w) - _applied(C, z)) <= allowed
     need(agree.all(), "a matrix product was not confirmed by its projections")

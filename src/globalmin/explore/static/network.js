@@ -17,12 +17,14 @@ const FORMULAS = {
   tanh: [Math.tanh, sech2, (z) => -2 * Math.tanh(z) * sech2(z)],
   sigmoid: [logistic, logisticSlope, logisticBend],
   quadratic: [(z) => z * z, (z) => 2 * z, () => 2],
+  relu: [(z) => Math.max(z, 0), (z) => (z >= 0 ? 1 : 0), () => 0],
 };
 
 /** An activation with sup |phi'|, sup |phi''|, sup |phi'''| (Infinity where there is none). */
 function activation(name, suprema) {
   const [value, slope, bend] = FORMULAS[name];
-  return { name, value, slope, bend, suprema: suprema.map((s) => (s === null ? Infinity : s)) };
+  const hasKink = name === "relu";
+  return { name, value, slope, bend, hasKink, suprema: suprema.map((s) => (s === null ? Infinity : s)) };
 }
 
 /** The least-squares problem: n rows of d inputs (bias included) and n labels. */

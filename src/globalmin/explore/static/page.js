@@ -22,25 +22,32 @@ function showVerdict(session) {
   const { seen, point } = session;
   byId("keys").replaceChildren(
     keyRow("step", session.steps.toLocaleString("en")), keyRow("loss", shown(point.loss)),
-    keyRow("relative residual", shown(point.relativeResidual)), keyRow("2 Lip e/a", shown(seen.newton)),
+    keyRow("relative residual", shown(point.relativeResidual)), keyRow(ratioName(point), shown(seen.newton)),
     keyRow("smallest eigenvalue", shown(seen.low)), keyRow("time", `${(session.elapsed / 1000).toFixed(2)} s`));
 }
 
+const SMOOTH_RATIOS = "Two ratios that must fall below 1. Blue, 2 Lip e/a: weights of zero loss exist nearby (a smallest singular value of the Jacobian J, e length of Newton's step, Lip how fast J changes around here). Orange, 2 Lip |r|/a²: gradient descent with a small step converges to zero loss from here.";
+const CELL_RATIO = "Relu has kinks, so its theorem is another one: the largest |xᵢ| |r| / (|zₗᵢ| √μ), |zₗᵢ| / |xᵢ| how far neuron l is from its kink at sample i, μ the smallest eigenvalue of the Gram matrix of the neurons that are far enough. Below 1 the step to zero loss crosses no kink. It says nothing about gradient descent: that proof (relu-descent) is the command line's.";
+
 function drawCurves(session) {
+  const { hasKink } = session.point.task.phi;
+  const ratio = ratioName(session.point);
   const rows = session.history;
   const marks = session.fired === null ? [] : [{ x: session.fired, text: `holds from step ${session.fired}`, color: "green" }];
   const xRange = [0, Math.max(rows.at(-1).step, 5)];
   const points = (name) => rows.map((row) => [row.step, row[name]]);
+  const descent = hasKink ? [] : [{ name: "descent converges from here", color: "orange", points: points("descent") }];
   lineChart(byId("fig-loss"), {
     label: `Loss by step, now ${shown(session.point.loss)}`, logY: true, xRange, marks, height: 230,
     xLabel: "step", yLabel: "training loss", series: [{ color: "blue", says: "loss", points: points("loss") }],
   });
   lineChart(byId("fig-ratio"), {
-    label: `The ratio 2 Lip e/a by step, now ${shown(session.seen.newton)}`, logY: true, xRange, marks,
+    label: `The ratio (${ratio}) by step, now ${shown(session.seen.newton)}`, logY: true, xRange, marks,
     xLabel: "step", yLabel: "ratio", levels: [{ y: 1, text: "below 1: the inequality holds", color: "green" }], nothing: "no value: J Jᵀ is singular in floats",
-    series: [{ name: "zero loss nearby", color: "blue", points: points("newton") }, { name: "descent converges from here", color: "orange", points: points("descent") }],
+    series: [{ name: "zero loss nearby", color: "blue", points: points("newton") }, ...descent],
   });
-  const columns = ["step", "loss", "2 Lip e/a", "2 Lip |r|/a^2", "smallest eigenvalue", "relative gradient"];
+  byId("ratio-caption").textContent = hasKink ? CELL_RATIO : SMOOTH_RATIOS;
+  const columns = ["step", "loss", ratio, "2 Lip |r|/a^2", "smallest eigenvalue", "relative gradient"];
   const table = { columns, rows: rows.map((row) => [row.step, row.loss, row.newton, row.descent, row.low, row.slope]) };
   offerTable(byId("fig-loss"), "loss", table);
   offerTable(byId("fig-ratio"), "ratio", table);

@@ -26,12 +26,68 @@ function lipschitz(point, rho) {
   return Math.sqrt(Math.max(eigenvalues(M, d)[d - 1], 0));
 }
 
+/** min over i of (|z_il| - rounding)/|x_i| per neuron: how far a neuron is from its nearest kink. */
+function relativeMargins(point) {
+  const { X, n, d } = point.task;
+  const k = point.v.length;
+  const sizes = productTransposed(X.map(Math.abs), point.W.map(Math.abs), n, k, d);
+  const margins = new Float64Array(k).fill(Infinity);
+  for (let i = 0; i < n; i++) {
+    const size = Math.sqrt(dot(X, X, d, i * d, i * d));
+    for (let l = 0; l < k && size > 0; l++) {
+      const at = i * k + l;
+      const safe = Math.abs(point.Z[at]) - (d + 2) * EPS * sizes[at];
+      margins[l] = Math.min(margins[l], safe / size);
+    }
+  }
+  return margins;
+}
+
+/** Smallest eigenvalue of G = K o sum over the neurons of v_l^2 D_li D_lj; 0 where it is singular in floats. */
+function cellEigenvalue(point, neurons) {
+  const { n, products } = point.task;
+  const k = point.v.length;
+  const S = new Float64Array(n * neurons.length);
+  for (let i = 0; i < n; i++) {
+    neurons.forEach((l, j) => (S[i * neurons.length + j] = point.Z[i * k + l] > 0 ? point.v[l] : 0));
+  }
+  const G = rowProducts(S, n, neurons.length);
+  for (let i = 0; i < G.length; i++) G[i] *= products[i];
+  const spectrum = eigenvalues(G, n);
+  return spectrum[0] > n * EPS * spectrum[n - 1] ? spectrum[0] : 0;
+}
+
+/**
+ * Theorem RI for relu: with a set T of neurons, the largest |x_i| |r|/(|z_li| sqrt(mu)) over T below 1 says
+ * that the step to zero loss stays in the activation cell. Neurons whose margin is too small leave T, which
+ * lowers mu, until nothing more falls out.
+ */
+function cellInequality(point) {
+  const g = point.norm;
+  const margins = relativeMargins(point);
+  let best = { a: 0, e: Infinity, newton: Infinity, descent: Infinity, radius: Infinity };
+  let neurons = [...margins.keys()].filter((l) => margins[l] > 0);
+  while (neurons.length > 0) {
+    const mu = cellEigenvalue(point, neurons);
+    if (mu === 0) break;
+    const a = Math.sqrt(mu);
+    const newton = (ROOM * g) / (a * Math.min(...neurons.map((l) => margins[l])));
+    const found = { a, e: g / a, newton, descent: Infinity, radius: newton <= 1 ? g / a : Infinity };
+    if (newton < best.newton) best = found;
+    const kept = neurons.filter((l) => margins[l] >= (ROOM * g) / a);
+    if (kept.length === neurons.length) return found;
+    neurons = kept;
+  }
+  return best;
+}
+
 /**
  * Numbers of the two theorems at a point. `newton` = 2 Lip e/a below 1: weights of zero loss exist
  * within `radius`; `descent` = 2 Lip |r|/a^2 below 1: gradient descent with a small step converges
  * from here. Infinity where J J^T is singular in floats.
  */
 function inequalities(point) {
+  if (point.task.phi.hasKink) return cellInequality(point);
   const n = point.task.n;
   const none = { a: 0, e: Infinity, newton: Infinity, descent: Infinity, radius: Infinity };
   const L = cholesky(point.gram, n);

@@ -74,14 +74,14 @@ function* gradientDescent(start, { tol = 1e-13, step = 1 } = {}) {
 }
 
 /**
- * The step of theory: OS-T6.2 for unit rows and the balanced head, else 1/(|J| + Lip S)^2 where
+ * The step of theory: OS-T6.2 (relu: OS-T6.3) for unit rows and the balanced head, else 1/(|J| + Lip S)^2 where
  * OS-C1 holds at the start, else 1/(B^2 |v|^2 |X|^2), else 1/(2 |J|^2) at the start.
  */
 function theoryStep(point) {
   const { X, n, d, phi, y } = point.task;
   const B = phi.suprema[0];
   const isPublished = B < Infinity && hasUnitRows(point.task) && hasBalancedHead(point);
-  const certified = isPublished ? null : descentStep(point);
+  const certified = isPublished || phi.hasKink ? null : descentStep(point);
   if (certified !== null) return certified;
   if (B === Infinity) {
     const square = point.spectrum[n - 1];
@@ -94,7 +94,7 @@ function theoryStep(point) {
     }
   }
   const largest = eigenvalues(XtX, d)[d - 1];
-  if (isPublished) return n / (2 * B * B * dot(y, y, n) * largest);
+  if (isPublished) return n / ((phi.hasKink ? 3 : 2 * B * B) * dot(y, y, n) * largest);
   return 1 / (B * B * dot(point.v, point.v, point.v.length) * largest);
 }
 

@@ -17,6 +17,9 @@ function observe(point, { isLast = false } = {}) {
   return found;
 }
 
+/** The name of the ratio that must fall below 1, by the kind of neuron. */
+const ratioName = (point) => (point.task.phi.hasKink ? "margin ratio" : "2 Lip e/a");
+
 const say = (kind, color, card, word, sentence) => ({ kind, color, card, word, sentence });
 
 /** The verdict on a state: point, what was observed there, and how the run stands. */
@@ -27,14 +30,14 @@ function verdictOf(state) {
   }
   if (seen.newton < 1) {
     return say("near", "green", "card-near", "Zero loss is near",
-      `The proof’s inequality holds in floats: 2 Lip e/a = ${shown(seen.newton)} is below 1. If it is so over the reals, weights of zero loss, the global minimum, lie within ${shown(seen.radius)} of these: run globalmin certify for the certificate.`);
+      `The proof’s inequality holds in floats: ${ratioName(point)} = ${shown(seen.newton)} is below 1. If it is so over the reals, weights of zero loss, the global minimum, lie within ${shown(seen.radius)} of these: run globalmin certify for the certificate.`);
   }
   if (seen.isStationary && seen.way) {
     return seen.way.lower !== null
       ? say("saddle", "red", "card-stuck", "Saddle: there is a way down",
         `The gradient has vanished at loss ${shown(seen.loss)}, but the loss curves down along one direction (curvature ${shown(seen.way.curvature)}). Following it reaches ${shown(seen.way.lower.loss)}.`)
       : say("stuck", "red", "card-stuck", "Stuck: no way down was found",
-        `The gradient has vanished at loss ${shown(seen.loss)} and following the least curvature (${shown(seen.way.curvature)}) does not lower the loss: a local minimum or a flat place, as far as floats can tell. Take another seed or more neurons.`);
+        `The gradient has vanished at loss ${shown(seen.loss)} and following the least curvature (${shown(seen.way.curvature)}) does not lower the loss: a local minimum or a flat place, as far as floats can tell.${point.task.phi.hasKink ? " Between kinks relu networks have no curvature but that of the squares, so saddles cannot be told from minima here." : ""} Take another seed or more neurons.`);
   }
   return say("yet", "amber", "card-yet", "Not there yet", unfinished(state));
 }
@@ -42,7 +45,7 @@ function verdictOf(state) {
 function unfinished({ seen, point, steps, status, equal }) {
   const { n, d } = point.task;
   const k = point.v.length;
-  const bar = Number.isFinite(seen.newton) ? `2 Lip e/a is ${shown(seen.newton)} and must fall below 1.` : "J Jᵀ is singular in floats, so the ratio has no value yet.";
+  const bar = Number.isFinite(seen.newton) ? `The ${ratioName(point)} is ${shown(seen.newton)} and must fall below 1.` : "J Jᵀ is singular in floats, so the ratio has no value yet.";
   if (equal.floor > 0) return `Equal rows have different labels: no network has a loss below ${shown(equal.floor)}, so zero is out of reach. globalmin fit proves that floor.`;
   if (equal.equal.length > 0) return "Some rows occur twice, so J Jᵀ is singular and the inequality cannot hold here; globalmin fit takes each such row once.";
   if (k * d < n) return `W has ${k * d} numbers for ${n} samples: J Jᵀ is singular and the inequality can never hold. Take at least ${Math.ceil(n / d)} neurons.`;

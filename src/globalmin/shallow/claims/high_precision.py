@@ -16,6 +16,7 @@ import numpy as np
 
 from globalmin._options import Trained
 from globalmin._types import Array
+from globalmin.linalg import double_double
 from globalmin.linalg.positive_definite import (
     SMALLEST_RADIUS,
     Ball,
@@ -58,6 +59,18 @@ def precise_residual(network: ShallowNetwork, X: Array, y: Array) -> PreciseResi
         # a radius whose square underflows would count as none
         radius = [0.0 if x.is_exact() else max(float(x.rad()), SMALLEST_RADIUS) for x in entries]
         return PreciseResidual(np.array([float(x) for x in entries]), np.array(radius))
+
+
+def residual_by_pairs(network: ShallowNetwork, X: Array, y: Array) -> PreciseResidual:
+    """The same to some 95 bits by whole arrays of pairs of doubles, a hundred times faster; its
+    radii are left to the caller.
+    """
+    name = network.activation.certificate_name or ""
+    values = double_double.activation(name, double_double.matrix_product(X, network.W))
+    head = double_double.exactly(np.broadcast_to(network.v, values.high.shape))
+    outputs = double_double.row_sums(double_double.times(values, head))
+    r = double_double.plus(outputs, double_double.exactly(-y))
+    return PreciseResidual(r.high + r.low, np.zeros_like(y))
 
 
 def precise_features(network: ShallowNetwork, X: Array) -> BallMatrix:

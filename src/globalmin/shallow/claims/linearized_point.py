@@ -30,6 +30,7 @@ from globalmin.shallow.claims.high_precision import (
     PreciseResidual,
     precise_jacobian_gram,
     precise_residual,
+    residual_by_pairs,
 )
 from globalmin.shallow.lipschitz import rounding_of_preactivations
 from globalmin.shallow.network import jacobian_gram, preactivations
@@ -126,9 +127,10 @@ def measure(
     refuse_if_too_narrow(network, y.size, trained)
     fast = not witness and is_fast(network, y.size)
     refuse_if_too_large(y.size, network, fast=fast)
-    residual = precise_residual(network, X, y)
     if fast:
-        residual = residual.widened(fast_radius(network, X))
+        residual = residual_by_pairs(network, X, y).widened(fast_radius(network, X))
+    else:
+        residual = precise_residual(network, X, y)
     K = jacobian_gram(network, X, trained=trained)
     gram = Gram(
         K,
@@ -168,7 +170,8 @@ def fast_radius(network: ShallowNetwork, X: Array) -> Array:
     bits = (53 - max(1, math.ceil(math.log2(d)))) // 2
     tops, others = (2.0 ** np.frexp(np.abs(A).max(axis=1))[1] for A in (X, network.W))
     Z, heads = np.abs(preactivations(network, X)), np.abs(network.v)
-    spread = d * (5.0 * 2.0 ** (-4 * bits - 1) + 88.0 * EPS**2 / 4) * np.outer(tops, others)
+    parts = 5.0 * 2.0 ** (-4 * bits - 1) + 10.0 * EPS * 4.0**-bits + 88.0 * EPS**2 / 4
+    spread = d * parts * np.outer(tops, others)
     quadratic = network.activation.certificate_name == "quadratic"
     slopes, size = (2.0 * Z + 1.0, Z) if quadratic else (1.0, 1.0)
     return 1.1 * ((2.0**-90 * np.maximum(1.0, Z) * size + slopes * spread) @ heads) + 2.0**-940

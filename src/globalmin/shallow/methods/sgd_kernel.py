@@ -13,8 +13,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from globalmin._compiled import compiled
 from globalmin._types import Array
 
 CODES = {
@@ -41,7 +41,7 @@ class Rule(NamedTuple):
     radius: float
 
 
-@njit(error_model="numpy", cache=True)
+@compiled()
 def _pair(z, code, b):  # noqa: ANN001, ANN202
     """phi(z) and phi'(z), by the formulas of `activations.functions`."""
     if code in (RELU, LEAKY, ABS):
@@ -71,7 +71,7 @@ def _pair(z, code, b):  # noqa: ANN001, ANN202
     return z * s, s + z * slope
 
 
-@njit(error_model="numpy", cache=True)
+@compiled()
 def _add_sample(x, y, weights, rule, room):  # noqa: ANN001, ANN202
     """Add r phi'(W x) v x^T and r phi(W x) to the directions G and g."""
     (W, v), (phi, slope, G, g) = weights, room
@@ -94,7 +94,7 @@ def _add_sample(x, y, weights, rule, room):  # noqa: ANN001, ANN202
             g[neuron] += r * phi[neuron]
 
 
-@njit(error_model="numpy", cache=True)
+@compiled()
 def _descend(weights, rule, eta, room):  # noqa: ANN001, ANN202
     """Move along the directions, set them to zero, and return the length of the step."""
     (W, v), (squares, _, G, g) = weights, room
@@ -113,7 +113,7 @@ def _descend(weights, rule, eta, room):  # noqa: ANN001, ANN202
     return eta * math.sqrt(np.sum(squares))
 
 
-@njit(error_model="numpy", cache=True)
+@compiled()
 def _is_outside(W, v, W0, v0, radius):  # noqa: ANN001, ANN202
     """Whether the weights are farther than the radius from those of the beginning, or NaN."""
     if radius == np.inf:
@@ -126,7 +126,7 @@ def _is_outside(W, v, W0, v0, radius):  # noqa: ANN001, ANN202
     return not square <= radius * radius
 
 
-@njit(error_model="numpy", nogil=True, cache=True)
+@compiled(nogil=True)
 def _updates(data, weights, picks, rule, room):  # noqa: ANN001, ANN202
     """All updates of `picks` (updates x samples of one update), in place."""
     (X, y), ((W, v), (W0, v0)) = data, weights

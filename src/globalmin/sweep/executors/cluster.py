@@ -8,13 +8,15 @@ import contextlib
 import os
 import queue
 import sys
+import time
 from typing import Any
 
-from globalmin.errors import PlanError
+from globalmin.errors import GlobalMinError, PlanError
 from globalmin.sweep.executors.local import report_of, run_isolated
 from globalmin.sweep.task import Report, Task
 
 GATHER_SECONDS = 30.0
+LONELY_SECONDS = 30.0  # without a report, after which the scheduler is asked whether anybody works
 
 
 class DaskExecutor:
@@ -37,6 +39,7 @@ class DaskExecutor:
             ) from error
         self._tasks: dict[Any, Task] = {}
         self._finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._heard = time.monotonic()
 
     @property
     def slots(self) -> int:
@@ -57,8 +60,26 @@ class DaskExecutor:
             found.append(self._finished.get(timeout=timeout))
             while True:
                 found.append(self._finished.get_nowait())
+        self._watch(len(found))
         reports = [self._report(future) for future in found if future in self._tasks]
         return [report for report in reports if report is not None]
+
+    def _watch(self, reports: int) -> None:
+        """A cluster without workers is an error if it is ours, for nobody will send any; elsewhere
+        it is told, and workers may come.
+        """
+        if reports or time.monotonic() - self._heard < LONELY_SECONDS:
+            self._heard = time.monotonic() if reports else self._heard
+            return
+        self._heard = time.monotonic()
+        if self._client.nthreads():
+            return
+        if self._cluster is not None:
+            raise GlobalMinError(
+                "the local Dask cluster has lost all of its workers; resume the sweep, what was "
+                "recorded is safe"
+            )
+        sys.stderr.write("the Dask cluster has no workers; waiting for some\n")
 
     def _report(self, future: Any) -> Report | None:
         task = self._tasks[future]

@@ -1,0 +1,1 @@
+"""The reliability campaign: each figure of docs/reliability.md measured, kept, put in a table."""

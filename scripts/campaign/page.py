@@ -1,0 +1,89 @@
+"""The table of the campaign and docs/reliability.md, written from what is kept."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+from scripts.campaign.figures import ATTACKS, FOLDER, ROOT, Figure, Measured, figures, kept, number
+
+ASKED = 200_000  # hostile files in all
+PAGE = ROOT / "docs" / "reliability.md"
+COLUMNS = ("id", "what", "reached", "asked", "command", "CPU s", "measured", "verdict")
+WORDS = """# Reliability, in figures
+
+How often was it attacked, killed, filled up and fed nonsense, and what came of it? Every line is
+measured by tests of the suite (`make test` runs most of them at a smaller size), in full by
+`make campaign`, one by `python -m scripts.campaign run R1`. This page is written by
+`python -m scripts.campaign publish` from what those runs left in `out/campaign/`; *measured* gives
+dates and commits. A line that falls short says so.
+
+Whoever has installed the two packages can try them where they are: `globalmin selftest` makes
+files of several claims, spoils them, kills a sweep, and prints a table like this one in a minute.
+"""
+
+HOSTILE = """A test fails, and its files are not counted, if one false file is accepted or if the
+two checkers contradict each other: the false acceptances among the files below are 0. Where
+*accepted* is given, those files were called true by the oracle or by the construction, or
+(byte mutants sealed again) accepted by both checkers."""
+
+
+def row(figure: Figure, measured: Measured) -> str:
+    """One line of the table."""
+    cells = (
+        f"`{figure.id}`",
+        figure.what,
+        measured.words(figure),
+        figure.asked,
+        f"`{figure.command}`",
+        number(round(measured.cpu)),
+        "; ".join(measured.stamps),
+        measured.verdict(figure),
+    )
+    return "| " + " | ".join(cells) + " |"
+
+
+def table(chosen: list[Figure], folder: Path = FOLDER) -> str:
+    """The figures as a Markdown table."""
+    rows = [row(figure, Measured.of(kept(figure.id, folder))) for figure in chosen]
+    head = ["| " + " | ".join(COLUMNS) + " |", "|---" * len(COLUMNS) + "|"]
+    return "\n".join([*head, *rows])
+
+
+def hostile_files(folder: Path = FOLDER) -> str:
+    """The files of every attack and their sum."""
+    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
+    for id in ATTACKS:
+        for one in kept(id, folder):
+            if one["outcome"] == "passed":
+                name = one["test"].split("::")[0].removeprefix("tests/mutation/test_")
+                for place, column in enumerate(("files", "accepted", "false")):
+                    counts[name.removesuffix(".py")][place] += int(one["numbers"].get(column, 0))
+    lines = ["| attack | files | accepted | false by the oracle |", "|---|---:|---:|---:|"]
+    for name, (files, accepted, false) in sorted(counts.items()):
+        lines.append(
+            f"| `{name}` | {files:,} | {accepted or '–':{',' if accepted else ''}} | "
+            f"{false or '–':{',' if false else ''}} |"
+        )
+    files = sum(entry[0] for entry in counts.values())
+    return "\n".join([*lines, f"| all (asked: {ASKED:,}) | {files:,} | | |"])
+
+
+def page(folder: Path = FOLDER) -> str:
+    """docs/reliability.md."""
+    notes = [f"- `{figure.id}`: {figure.note}." for figure in figures().values() if figure.note]
+    return "\n".join(
+        [
+            WORDS,
+            table(list(figures().values()), folder),
+            "",
+            *notes,
+            "",
+            "## Hostile files",
+            "",
+            HOSTILE,
+            "",
+            hostile_files(folder),
+            "",
+        ]
+    )

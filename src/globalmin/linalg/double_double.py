@@ -1,0 +1,196 @@
+"""Numbers of some hundred bits as unevaluated sums of two doubles, whole arrays at a time: products
+of matrices and the smooth activations of the certificate format, each to about 2^-95.
+
+The checker has its own arithmetic of this kind, with proofs; these numbers only choose what is
+claimed.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from globalmin._types import Array
+from globalmin.linalg.positive_definite import working_precision
+
+_SLICES = 4
+_ENTRIES = 8192  # of a piece that stays in the cache
+_PLACES = 512  # of the table of powers of two
+
+
+class Double(NamedTuple):
+    """The numbers high + low, |low| below half a unit in the last place of high."""
+
+    high: Any  # arrays, or doubles for a constant
+    low: Any
+
+
+def _sum(a: Array, b: Array) -> Double:
+    """Exact sum."""
+    s = a + b
+    t = s - a
+    return Double(s, (a - (s - t)) + (b - t))
+
+
+def _product(a: Array, b: Array) -> Double:
+    """Exact product."""
+    p = a * b
+    a1, b1 = (x * 134217729.0 - (x * 134217729.0 - x) for x in (a, b))
+    a2, b2 = a - a1, b - b1
+    return Double(p, ((a1 * b1 - p) + a1 * b2 + a2 * b1) + a2 * b2)
+
+
+def plus(a: Double, b: Double) -> Double:
+    """Sum."""
+    s, e = _sum(a.high, b.high)
+    return _sum(s, e + (a.low + b.low))
+
+
+def times(a: Double, b: Double) -> Double:
+    """Product."""
+    p, e = _product(a.high, b.high)
+    rest = e + (a.high * b.low + a.low * b.high)  # far below p
+    s = p + rest
+    return Double(s, rest - (s - p))
+
+
+def exactly(x: Array) -> Double:
+    """A double as it is."""
+    return Double(x, np.zeros_like(x))
+
+
+def matrix_product(A: Array, B: Array) -> Double:
+    """A B^T: rows are cut into slices whose products are exact in doubles."""
+    bits = (53 - max(1, math.ceil(math.log2(A.shape[1])))) // 2
+    left, right = _slices(A, bits), _slices(B, bits)
+    parts = [
+        np.split(left[a] @ np.concatenate(right[: _SLICES - a]).T, _SLICES - a, axis=1)
+        for a in range(_SLICES)
+    ]
+    small = np.add.reduce([parts[a][b - a] for b in (3, 2) for a in range(b + 1)])
+    return plus(plus(_sum(parts[0][0], parts[0][1]), exactly(parts[1][0])), exactly(small))
+
+
+def _slices(A: Array, bits: int) -> list[Array]:
+    exponent = np.frexp(np.abs(A).max(axis=1, initial=0.0))[1][:, None]
+    found, rest = [], A
+    for place in range(1, _SLICES + 1):
+        shift = place * bits - exponent
+        found.append(np.ldexp(np.rint(np.ldexp(rest, shift)), -shift))
+        rest = rest - found[-1]
+    return found
+
+
+def row_sums(A: Double) -> Double:
+    """Sums of the rows, by halves."""
+    while (m := A.high.shape[1]) > 1:
+        first, second, last = (
+            Double(A.high[:, i:j], A.low[:, i:j])
+            for i, j in ((0, m // 2), (m // 2, m - m % 2), (m - m % 2, m))
+        )
+        parts = zip(plus(first, second), last, strict=True)
+        A = Double(*(np.hstack(part) for part in parts))
+    return Double(A.high[:, 0], A.low[:, 0])
+
+
+def exp_of_negative(a: Double) -> Double:
+    """e^a for a <= 0, and e^-600 below."""
+    high, middle, rest = _ln2()
+    cut = a.high < -600.0
+    h, low = np.where(cut, -600.0, a.high), np.where(cut, 0.0, a.low)
+    q = np.rint(h * (_PLACES / math.log(2.0)))
+    r = plus(_sum(h - q * high, -q * middle), Double(low, -q * rest))
+    x = r.high
+    tail = x * (1 / 120 + x * (1 / 720 + x * (1 / 5040 + x / 40320)))
+    p = plus(_part(24), Double(tail, 0.0))
+    for divisor in (6, 2, 1, 1):
+        p = plus(_part(divisor), times(p, r))
+    place = q.astype(np.int64)
+    powers = _powers()
+    p = times(p, Double(*(column[place % _PLACES] for column in powers)))
+    return Double(*(np.ldexp(column, place // _PLACES) for column in p))
+
+
+@cache
+def _part(divisor: int) -> Double:
+    """1/divisor."""
+    exact = Fraction(1, divisor)
+    return Double(float(exact), float(exact - Fraction(float(exact))))
+
+
+@cache
+def _ln2() -> tuple[float, float, float]:
+    """The logarithm of 2 over 512 as a sum of two numbers of 33 bits and a double."""
+    from flint import arb
+
+    with working_precision():
+        digits = int((arb.const_log2() * arb(2) ** 160).mid().floor().fmpz())
+    scale = 2.0**-160 / _PLACES
+    high, middle = (digits >> 127) << 127, ((digits & (2**127 - 1)) >> 94) << 94
+    return high * scale, middle * scale, (digits - high - middle) * scale
+
+
+@cache
+def _powers() -> Double:
+    """2^(j/512)."""
+    from flint import arb
+
+    with working_precision():
+        balls = [arb(2) ** (arb(j) / _PLACES) for j in range(_PLACES)]
+        high = [float(ball) for ball in balls]
+        low = [float(ball - arb(h)) for ball, h in zip(balls, high, strict=True)]
+    return Double(np.array(high), np.array(low))
+
+
+def activation(name: str, z: Double) -> Double:
+    """phi(z) for softplus, sigmoid, tanh and quadratic, piece by piece."""
+    shape, flat = z.high.shape, Double(*(x.reshape(-1) for x in z))
+    found = [
+        _FUNCTIONS[name](Double(*(x[i : i + _ENTRIES] for x in flat)))
+        for i in range(0, flat.high.size, _ENTRIES)
+    ]
+    return Double(*(np.concatenate(parts).reshape(shape) for parts in zip(*found, strict=True)))
+
+
+def _scaled(a: Double, factor: Array | float) -> Double:
+    """A times a power of two or its negative."""
+    return Double(a.high * factor, a.low * factor)
+
+
+def _softplus(z: Double) -> Double:
+    """max(z, 0) + log(1 + e^-|z|): the logarithm in doubles, corrected by its own exponential."""
+    sign = np.where(z.high >= 0, 1.0, -1.0)
+    e = exp_of_negative(_scaled(z, -sign))
+    log = np.log1p(e.high)
+    ratio = times(plus(_part(1), e), exp_of_negative(Double(-log, 0.0)))
+    excess = plus(_part(-1), ratio)
+    return plus(_scaled(z, np.maximum(sign, 0.0)), plus(Double(log, 0.0), excess))
+
+
+def _sigmoid(z: Double) -> Double:
+    """1/(1 + e^-z), by a division in doubles and one correction."""
+    sign = np.where(z.high >= 0, 1.0, -1.0)
+    one = _part(1)
+    below = plus(one, exp_of_negative(_scaled(z, -sign)))
+    guess = exactly(1.0 / below.high)
+    share = plus(guess, times(guess, plus(one, _scaled(times(below, guess), -1.0))))
+    other = plus(one, _scaled(share, -1.0))
+    return Double(*(np.where(sign > 0, a, b) for a, b in zip(share, other, strict=True)))
+
+
+def _tanh(z: Double) -> Double:
+    """2 sigmoid(2z) - 1."""
+    share = _sigmoid(_scaled(z, 2.0))
+    return plus(_part(-1), _scaled(share, 2.0))
+
+
+_FUNCTIONS = {
+    "softplus": _softplus,
+    "sigmoid": _sigmoid,
+    "tanh": _tanh,
+    "quadratic": lambda z: times(z, z),
+}
