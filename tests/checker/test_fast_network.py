@@ -2,35 +2,24 @@
 with K, matrices of P3; and proofs of K > a2 I beside the exact eigenvalue.
 """
 
-from array import array
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from flint import arb
+from tests.checker.problem_cases import problem
 
 from globalmin_check.balls import precision, root, sum_of_squares
-from globalmin_check.container import Tensor
 from globalmin_check.fast.definite import prove_above
 from globalmin_check.fast.linearization import Linearization
 from globalmin_check.fast.products import Products
 from globalmin_check.fast.rounding import NotProved
 from globalmin_check.network import Tangent
 from globalmin_check.primitives import quartic_matrix
-from globalmin_check.problem import Problem, Sizes
+from globalmin_check.problem import Problem
 
 NAMES = ("softplus", "sigmoid", "tanh", "quadratic")
 SEED = 20413
-
-
-def tensor(values: np.ndarray) -> Tensor:
-    stored = array("d", values.ravel().tolist())
-    return Tensor("F64", values.shape, stored, memoryview(stored).cast("B"))
-
-
-def problem(name: str, X: np.ndarray, y: np.ndarray, W: np.ndarray, v: np.ndarray) -> Problem:
-    sizes = Sizes(*X.shape, len(v))
-    return Problem(name, Fraction(1), False, sizes, *map(tensor, (X, y, W, v)))
 
 
 def case(rng: np.random.Generator, name: str, *, wild: bool = False) -> Problem:

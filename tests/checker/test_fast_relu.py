@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.checker.test_fast_network import problem, tensor
+from tests.checker.problem_cases import problem, tensor
 
 from globalmin_check.balls import precision
 from globalmin_check.checks import Budget, Checks
@@ -53,7 +53,7 @@ def test_signs_sizes_and_residual_of_a_cell_hold(wild: bool):
     for _ in range(20):
         parts = case(rng, wild=wild)
         n, k = len(parts["X"]), len(parts["v"])
-        kept = list(range(max(2, n - 1)))
+        kept = [0, 1, *range(3, n)]
         found, square = cell_of(parts, kept, list(range(k)))
         X, W = exact_rows(parts["X"]), exact_rows(parts["W"])
         total = Fraction(0)

@@ -74,7 +74,7 @@ def test_a_bound_without_witness_leaves_room_and_is_refused_where_floats_see_not
 
 def test_the_radius_of_the_fast_route_is_that_of_the_checker():
     """The producer's estimate is above what the checker will find, and not far."""
-    from tests.checker.test_fast_network import problem
+    from tests.checker.problem_cases import problem
 
     from globalmin_check.fast.linearization import Linearization
     from globalmin_check.fast.products import Products
