@@ -15,5 +15,5 @@ def tensor(values: np.ndarray) -> Tensor:
 
 
 def problem(name: str, X: np.ndarray, y: np.ndarray, W: np.ndarray, v: np.ndarray) -> Problem:
-    sizes = Sizes(*X.shape, len(v))
-    return Problem(name, Fraction(1), False, sizes, *map(tensor, (X, y, W, v)))
+    sizes = Sizes(len(X), X.shape[1], len(v))
+    return Problem(name, Fraction(1), False, sizes, tensor(X), tensor(y), tensor(W), tensor(v))
