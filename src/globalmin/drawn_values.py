@@ -46,7 +46,8 @@ def series_of(figure: Figure) -> Iterator[Series]:
             points = _floats(cloud.get_offsets())
             if isinstance(cloud, PathCollection) and len(points):
                 yield Series(axes, _name(cloud.get_label()), points)
-        bars = [_bar_end(bar) for group in axes.containers for bar in getattr(group, "patches", ())]
+        every = [bar for group in axes.containers for bar in getattr(group, "patches", ())]
+        bars = [_bar_end(bar) for bar in every if not hasattr(bar, "value_texts")]
         if bars:
             yield Series(axes, "bars", np.array(bars, dtype=np.float64))
         for stairs in axes.patches:
@@ -78,7 +79,9 @@ def plain_text(text: str) -> str:
 
 
 def tell_values(artist: Artist, texts: list[str]) -> None:
-    """Give a mesh of cells the words that the pointer reads, row by row."""
+    """Give a mesh of cells the words that the pointer reads, row by row; or a bar its own. A cell
+    with "" says nothing.
+    """
     artist.value_texts = texts  # pyright: ignore[reportAttributeAccessIssue]
 
 
@@ -94,8 +97,16 @@ def _cells(figure: Figure) -> Iterator[tuple[float, float, float, float, str]]:
                 axes.transData.transform(part.reshape(-1, 2)) * (72.0 / figure.dpi)
                 for part in (corners[:-1, :-1], corners[1:, 1:])
             )
-            for (left, bottom), (right, top), text in zip(low, high, texts, strict=True):
-                yield left, bottom, right - left, top - bottom, text
+            for one, other, text in zip(low, high, texts, strict=True):
+                left, bottom = np.minimum(one, other)
+                wide, tall = np.abs(other - one)
+                if text:
+                    yield left, bottom, wide, tall, text
+        for bar in axes.patches:
+            for text in getattr(bar, "value_texts", ()):
+                box = bar.get_window_extent()
+                at = np.array([box.x0, box.y0, box.width, box.height]) * (72.0 / figure.dpi)
+                yield *(float(x) for x in at), text
 
 
 def marks_of(figure: Figure) -> str:

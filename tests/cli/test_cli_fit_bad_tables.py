@@ -30,9 +30,8 @@ def _constant(rows):
 
 BROKEN = {
     "text in a numeric column": (_set(3, 1, "cheap"), ["'b'", "line 5", "'cheap'", "not a number"]),
-    "NaN": (_set(0, 2, "NaN"), ["'c'", "line 2", "missing", "remove the row or fill it in"]),
-    "an empty cell": (_set(1, 0, ""), ["'a'", "line 3", "missing"]),
-    "a missing label": (_set(2, 4, ""), ["'price'", "line 4", "missing"]),
+    "a missing label": (_set(2, 4, ""), ["'price'", "line 4", "missing", "remove the row"]),
+    "a label that is NaN": (_set(0, 4, "NaN"), ["'price'", "line 2", "missing", "fill it in"]),
     "infinity": (_set(2, 0, "1e999"), ["'a'", "line 4", "infinite"]),
     "a short row": (lambda rows: rows[4].pop(), ["line 6", "4 cells", "5"]),
 }

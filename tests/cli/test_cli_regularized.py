@@ -53,7 +53,6 @@ def test_what_does_not_fit_is_refused(run, table):
         (("--model", "additive", "--bins", "1"), "--bins"),
         (("--model", "quadratic", "--bins", "8"), "--bins 8 is for additive networks"),
         (("--interpolate", "--bins", "8"), "--bins"),
-        (("--model", "additive", "-t", "a"), "--target once"),
         (("--model", "additive", "--task", "ranking"), "--task"),
         (("--model", "additive", "--task", "regression", "--loss", "hinge"), "--loss"),
         (("--model", "additive", "--task", "classification", "--loss", "huber"), "--loss"),

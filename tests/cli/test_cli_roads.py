@@ -12,8 +12,8 @@ from globalmin.cli.roads import check_weight_decay, road_of
 from globalmin_check import check_file
 
 
-def _road(*given, model="auto", interpolate=False, targets=("y",), scaling="standardize"):
-    return road_of(model, given, interpolate=interpolate, targets=targets, scaling=scaling)
+def _road(*given, model="auto", interpolate=False, scaling="standardize"):
+    return road_of(model, given, interpolate=interpolate, scaling=scaling)
 
 
 def test_nothing_given_is_regularized_and_interpolation_is_a_choice():
@@ -38,11 +38,8 @@ def test_options_of_interpolating_networks_imply_their_road_and_say_so(name):
         _road(name, "model", model="additive")
 
 
-def test_rows_of_norm_one_and_several_targets_are_for_interpolation():
+def test_rows_of_norm_one_are_for_interpolation():
     assert "--scaling rows" in _road(scaling="rows").note
-    assert _road(targets=("a", "b"), interpolate=True).is_regularized is False
-    with pytest.raises(Exception, match="give --target once, or --interpolate"):
-        _road(targets=("a", "b"))
 
 
 def test_what_both_roads_could_mean_is_refused():

@@ -116,7 +116,7 @@ def test_ctrl_c_before_training_writes_nothing(run, table, tmp_path, monkeypatch
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("globalmin.data.Dataset.load", interrupt)
+    monkeypatch.setattr("globalmin.cli.tables.read_raw_table", interrupt)
     ended = run("fit", "--interpolate", table(6), "-t", "price", "--out", tmp_path / "o", "--json")
     assert ended.code == ended.json["exit_code"] == 130
     assert "nothing was written" in ended.err

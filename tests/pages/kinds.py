@@ -26,6 +26,23 @@ def _fit(folder: Path, n: int, *options: object) -> Path:
     return out / "report.html"
 
 
+def _people(folder: Path, *options: object) -> Path:
+    """A fit of a table with text, dates, gaps, and names in other scripts."""
+    rng = np.random.default_rng(3)
+    lines = ["年齢,class,boarded,größe,price"]
+    for i in range(60):
+        age = "" if i % 9 == 0 else int(rng.integers(1, 80))
+        cells = [age, ["first", "二等", "third"][i % 3], f"1912-04-{1 + i % 28:02}"]
+        cells += [repr(float(x)) for x in rng.standard_normal(2)]
+        lines.append(",".join(map(str, cells)))
+    path = folder / "people.csv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    out = folder / "out"
+    arguments = ["fit", path, "-t", "price", "--out", out, "--quiet", *options]
+    assert main([str(part) for part in arguments]) == 0
+    return out / "report.html"
+
+
 def _sweep(folder: Path) -> Path:
     from tests.sweep import recipes
 
@@ -65,6 +82,12 @@ MADE: dict[str, Callable[[Path], Path]] = {
     "quadratic": lambda folder: _fit(folder, 24, "--activation", "quadratic", "--test-size", 0),
     "deep": lambda folder: _fit(folder, 14, "--depth", 2, "--width", 16, "--activation", "tanh"),
     "additive": lambda folder: _fit(folder, 60, "--model", "additive", "--weight-decay", 2),
+    "stream": lambda folder: _fit(folder, 60, "--stream", "--weight-decay", 2),
+    "additive stream": lambda folder: _fit(
+        folder, 60, "--stream", "--model", "additive", "--weight-decay", 2
+    ),
+    "table as it is": lambda folder: _people(folder, "--interpolate"),
+    "squares": lambda folder: _people(folder, "--model", "quadratic", "--weight-decay", 2),
     "sweep": _sweep,
     "inspection": _inspection,
     "reproduction": _reproduction,

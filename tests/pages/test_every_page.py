@@ -12,11 +12,17 @@ from tests.pages.kinds import MADE
 
 LEAST_FIGURES = {
     "fit": 3, "fit of two targets": 6, "relu": 3, "quadratic": 2, "deep": 2, "additive": 1,
-    "sweep": 1, "inspection": 3, "reproduction": 1, "explorer": 6,
+    "stream": 3, "additive stream": 3,
+    "table as it is": 3, "squares": 1, "sweep": 1, "inspection": 3, "reproduction": 1,
+    "explorer": 6,
 }  # fmt: skip
 OWN_WAY = {
     "explorer": ("button.get",),
     "reproduction": ("a[href$='.data.csv']", "figure .value title"),
+    "squares": (
+        "figure .value title",
+        "figure a.get[download='interactions.csv'][href^='data:text/csv']",
+    ),
     "additive": (
         "figure .value title",
         "figure a.get[download='terms.csv'][href^='data:text/csv']",
@@ -125,3 +131,29 @@ def test_print_is_light_also_where_the_screen_is_dark(
     page.call("Emulation.setEmulatedMedia", media="print", features=[dark])
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     page.close()
+
+
+def test_the_pointer_reads_products_and_single_columns(browser: Chromium, tmp_path: Path) -> None:
+    """Every cell of the triangle and every bar has its name and coefficient, and nothing else has
+    words; the csv file has them all.
+    """
+    import csv
+    import json
+
+    path = MADE["squares"](tmp_path)
+    page = browser.open_page(path)
+    found = page.evaluate(
+        "[...document.querySelectorAll('.value title')].map((t) => t.textContent)"
+    )
+    page.close()
+    rows = list(csv.DictReader((path.parent / "interactions.csv").open(encoding="utf-8")))
+    d = sum(not row["second"] for row in rows)
+    assert len(rows) == len(found) == d + d * (d + 1) // 2
+    told = {tuple(text.split("\n")) for text in found}
+    for row in rows:
+        first, second = row["first"], row["second"]
+        names = {first} if not second else {f"{first} × {second}", f"{second} × {first}"}
+        names = {f"{first}²"} if first == second else names
+        assert {(name, f"{float(row['coefficient']):.5g}") for name in names} & told, row
+    facts = json.loads((path.parent / "fit.json").read_text(encoding="utf-8"))
+    assert facts["all_terms"][0][0]["size"] == float(rows[0]["coefficient"])

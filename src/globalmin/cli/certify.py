@@ -133,6 +133,15 @@ def load_stored(
         )
     j = names.index(target) if target in names else 0
     scaling = (stored.preprocessing or ())[j]
+    if "recipe" in stored.metadata:
+        from globalmin.cli.tables import read_again
+        from globalmin.data.recipe import Recipe
+
+        form: dict[str, Any] = {"bias": scaling.bias, "scaling": scaling.scaling}
+        recipe = Recipe.from_json(stored.metadata["recipe"])
+        found = read_again(data, target, recipe, test_size=test_size, seed=seed, **form)
+        train = found.rows[0]
+        return stored.networks[j], Dataset.from_raw(found.X[train], found.y[train], scaling)
     table = load_table(data, target=target, features=scaling.feature_names)
     whole = Dataset.from_raw(table.X, table.y, scaling)
     train, _ = split_rows(whole, test_size, seed)

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 SHALLOW = "Interpolating networks: any of these asks for one, as --interpolate does"
 
 TARGET = typer.Option(
-    "--target", "-t", metavar="COL", help="Column to predict; repeat it for several networks."
+    "--target",
+    "-t",
+    metavar="COL",
+    help="Column to predict; repeat it for several networks.",
 )
 ACTIVATION = typer.Option(
     metavar="A",
@@ -114,7 +117,8 @@ SAMPLE_WEIGHT = typer.Option(
 )
 STREAM = typer.Option(
     "--stream",
-    help="Read the table once and never hold it: a quadratic network with --weight-decay B.",
+    help="Read the table in blocks and never hold it: a quadratic network, or --model additive, "
+    "with --weight-decay B.",
     rich_help_panel=REGULARIZED,
 )
 FORCE = typer.Option("--force", help="Replace an earlier fit in the output folder.")
@@ -208,9 +212,9 @@ def fit(
     folder = asked_for.check_output(out or Path(f"{data.stem}-fit"), force=force)
     if stream:
         _refuse_beside_stream(ctx)
-        how = (decay_number(weight_decay), bias, folder, quiet or json)
+        how = (model, decay_number(weight_decay), bias, folder, quiet or json)
         return _streamed(data, asked_for.check_targets(target), use, how, as_json=json)
-    is_regularized = _road(ctx, model, target, interpolate=interpolate, scaling=scaling)
+    is_regularized = _road(ctx, model, interpolate=interpolate, scaling=scaling)
     depth = 3 if model == "deep" and depth is None else depth
     layers, form, pixels = asked_for.check_deep(
         depth, architecture, image if patch_size is None else None, method, trained
@@ -238,13 +242,13 @@ def fit(
         until=asked_for.check_until(
             until, method, trained, is_shallow=form is None and patch_size is None
         ),
+        columns=asked_for.check_columns(use, drop, category, sample_weight),
+        force=force,
     )
     if is_regularized:
         from globalmin.cli.regularized import Asked, fit_regularized
-        from globalmin.cli.tables import Columns, column_list
 
-        columns = Columns(column_list(use), column_list(drop), column_list(category), sample_weight)
-        asked = Asked(model, loss, interactions, weight_decay, task, gap, columns, bins)
+        asked = Asked(model, loss, interactions, weight_decay, task, gap, bins)
         return fit_regularized(options, asked, as_json=json)
     if patch_size is not None:
         from globalmin.cli.patches import PatchOptions, fit_patches
@@ -254,7 +258,7 @@ def fit(
     return _interpolated(options, as_json=json)
 
 
-STREAMED = {"data", "target", "stream", "use", "weight_decay", "bias", "out", "force"}
+STREAMED = {"data", "target", "stream", "use", "weight_decay", "bias", "out", "force", "model"}
 STREAMED |= {"json", "quiet"}
 
 
@@ -274,12 +278,12 @@ def _streamed(
     data: Path,
     targets: tuple[str, ...],
     use: list[str] | None,
-    how: tuple[float, bool, Path, bool],
+    how: tuple[str, float, bool, Path, bool],
     *,
     as_json: bool,
 ) -> int:
+    from globalmin.cli.options import column_list
     from globalmin.cli.streaming import StreamOptions, fit_streamed
-    from globalmin.cli.tables import column_list
 
     columns = column_list(use) or None
     return fit_streamed(StreamOptions(data, targets, columns, *how), as_json=as_json)
@@ -294,9 +298,7 @@ def _interpolated(options: FitOptions, *, as_json: bool) -> int:
     return outcome.exit_code
 
 
-def _road(
-    ctx: typer.Context, model: str, targets: list[str], *, interpolate: bool, scaling: str
-) -> bool:
+def _road(ctx: typer.Context, model: str, *, interpolate: bool, scaling: str) -> bool:
     """Whether the model has weight decay; if an option implied that it has none, that is said."""
     from globalmin.cli.options import check_choice
     from globalmin.cli.roads import MODELS, road_of
@@ -304,7 +306,7 @@ def _road(
 
     check_choice("--model", model, MODELS)
     typed = {name for name in ctx.params if _is_typed(ctx, name)}
-    road = road_of(model, typed, interpolate=interpolate, targets=targets, scaling=scaling)
+    road = road_of(model, typed, interpolate=interpolate, scaling=scaling)
     if road.note:
         say(f"globalmin: note: {road.note}")
     return road.is_regularized

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,21 @@ from globalmin._options import (
     one_of,
 )
 from globalmin.errors import DataError
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns are taken: those to use (none: all), to drop, to take for categories, and the
+    one with sample weights.
+    """
+
+    use: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    sample_weight: str | None = None
+
+
+_NOT_RECORDED = ("data", "targets", "out", "quiet", "columns", "force")
 
 
 @dataclass(frozen=True)
@@ -48,6 +63,8 @@ class FitOptions:
     architecture: Architecture | None = None
     image: tuple[int, int] | None = None
     until: Until = "tolerance"
+    columns: Columns = field(default_factory=Columns)
+    force: bool = False
 
     @property
     def is_deep(self) -> bool:
@@ -66,7 +83,7 @@ class FitOptions:
         return {
             name: value
             for name, value in asdict(self).items()
-            if name not in ("data", "targets", "out", "quiet")
+            if name not in _NOT_RECORDED
             and (self.is_deep or name not in ("depth", "architecture", "image"))
         }
 
@@ -158,6 +175,22 @@ def check_targets(targets: Sequence[str]) -> tuple[str, ...]:
     if len(set(targets)) != len(targets):
         raise typer.BadParameter("--target names a column twice; give every column once")
     return tuple(targets)
+
+
+def check_columns(
+    use: Sequence[str] | None,
+    drop: Sequence[str] | None,
+    category: Sequence[str] | None,
+    sample_weight: str | None,
+) -> Columns:
+    """The columns that --use, --drop, --category and --sample-weight name."""
+    return Columns(column_list(use), column_list(drop), column_list(category), sample_weight)
+
+
+def column_list(given: Sequence[str] | None) -> tuple[str, ...]:
+    """Names given one by one or separated by commas, each once."""
+    names = [name.strip() for part in given or () for name in part.split(",")]
+    return tuple(dict.fromkeys(name for name in names if name))
 
 
 def check_output(out: Path, *, force: bool = False) -> Path:

@@ -75,18 +75,23 @@ def _move_in(staging: Path, out: Path) -> None:
 
 
 def certificate_names(targets: Sequence[str]) -> list[str]:
-    """File name of each target's certificate; letters outside A-Z a-z 0-9 . _ - are replaced, and
-    the names differ.
-    """
+    """File name of each target's certificate."""
     if len(targets) == 1:
         return ["certificate.gmc"]
+    return [f"certificate-{name}.gmc" for name in plain_names(targets)]
+
+
+def plain_names(targets: Sequence[str]) -> list[str]:
+    """A name for files of each target: letters outside A-Z a-z 0-9 . _ - are replaced, and the
+    names differ.
+    """
     seen: set[str] = set()
     names = []
     for position, target in enumerate(targets, start=1):
         plain = re.sub(r"[^A-Za-z0-9._-]+", "_", target)[:80].strip("._-") or "target"
         unique = plain if plain.lower() not in seen else f"{plain}-{position}"
         seen.add(unique.lower())
-        names.append(f"certificate-{unique}.gmc")
+        names.append(unique)
     return names
 
 
@@ -138,6 +143,7 @@ def record_fit(
         "equal_rows": f"{sum(map(len, equal))} in {len(equal)} groups" if equal else "none",
         "sha256": dict(zip(prepared.names, digests, strict=False)),
         "warnings": [warning for d in data for warning in d.warnings],
+        "recipe": [] if prepared.recipe is None else prepared.recipe.sentences(),
     }
     return FitRecord(
         data=facts, options=options.recorded(), environment=environment(), targets=tuple(targets)

@@ -16,7 +16,7 @@ import typer
 
 from globalmin._options import PATCH_HEADS, PATCH_SCALINGS, PatchHead, PatchScaling
 from globalmin.cli import terminal
-from globalmin.cli.options import FitOptions, check_choice
+from globalmin.cli.options import Columns, FitOptions, check_choice
 from globalmin.cli.output import MODEL, staged_folder
 from globalmin.cli.summary import check_rows, proof_json, verdict_rows
 from globalmin.cli.terminal import print_json, print_rows, say, working
@@ -106,6 +106,11 @@ def _refuse_others(options: FitOptions) -> None:
                 f"{name} {value} does not go with --patch-size, whose networks are relu networks "
                 "of --filters filters; leave it out"
             )
+    if options.columns != Columns():
+        raise typer.BadParameter(
+            "--use, --drop and --category do not go with --patch-size: the columns are the places "
+            "of a signal; leave them out, and other columns out of the table"
+        )
     if len(options.targets) != 1:
         raise typer.BadParameter("--patch-size fits one target; give --target once")
 

@@ -43,21 +43,20 @@ def predict(
     The file of the model holds what was done to the columns; DATA may have more columns, in any
     order, and none of the label.
     """
-    from globalmin.cli.options import check_file
-    from globalmin.cli.tables import column_list
+    from globalmin.cli.options import check_file, column_list
     from globalmin.cli.terminal import print_json, say
     from globalmin.data.raw_table import read_raw_table
     from globalmin.errors import DataError
-    from globalmin.estimators.saved import load
     from globalmin.files import save_atomically
 
     path = None if out is None else check_file("--out", out)
-    found = load(model)
+    found = _loaded(model)
     if data.suffix.lower() == ".npz":
         raise DataError(f"{data}: rows to predict are read from .csv and .parquet files")
-    table = read_raw_table(data, target=found.columns or ())
+    known = [name for part in found for name in part.columns or ()]
+    table = read_raw_table(data, target=known)
     table = table.without(column_list(drop), "--drop") if drop else table
-    names, rows = _answers(found, table, proba)
+    names, rows = _joined([_answers(part, table, proba and _tells(part, found)) for part in found])
     if json:
         columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
         print_json({"command": "predict", "exit_code": 0, "rows": len(rows), **columns})
@@ -71,6 +70,30 @@ def predict(
     elif not json:
         typer.echo(text.getvalue(), nl=False)
     return 0
+
+
+def _loaded(model: Path) -> list[Any]:
+    """The model of a file or folder; of a fit of several targets the model of each."""
+    from globalmin.estimators.saved import load, models_below
+
+    return [load(folder) for folder in models_below(model) or (model,)]
+
+
+def _tells(part: Any, found: list[Any]) -> bool:
+    """Whether probabilities are asked of a model: of several only those of classes have any."""
+    return bool(part.classes) or not any(other.classes for other in found)
+
+
+def _joined(parts: list[tuple[list[str], list[list[Any]]]]) -> tuple[list[str], list[list[Any]]]:
+    names = [name for found, _ in parts for name in found]
+    if len(set(names)) < len(names):  # classes of the same name in several targets
+        names = [
+            name if name == found[0] else f"{found[0]}: {name}"
+            for found, _ in parts
+            for name in found
+        ]
+    tables = [rows for _, rows in parts]
+    return names, [[cell for row in rows for cell in row] for rows in zip(*tables, strict=True)]
 
 
 def _answers(model: Any, table: Any, proba: bool) -> tuple[list[str], list[list[Any]]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import csv
 import time
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -17,11 +17,12 @@ import typer
 
 from globalmin import drawing
 from globalmin.cli import terminal
-from globalmin.cli.options import FitOptions, check_choice
-from globalmin.cli.output import staged_folder
+from globalmin.cli.options import FitOptions, check_choice, check_output
+from globalmin.cli.output import plain_names, staged_folder
 from globalmin.cli.regularized_facts import cell, facts_of
 from globalmin.cli.roads import check_weight_decay
-from globalmin.cli.tables import Columns, Labeled, is_plain, read_labeled
+from globalmin.cli.summary import recipe_rows
+from globalmin.cli.tables import Labeled, is_plain, read_labeled
 from globalmin.cli.terminal import print_json, print_rows, say, working
 from globalmin.errors import DataError
 from globalmin.estimators import ProvedNetworkClassifier, ProvedNetworkRegressor
@@ -50,21 +51,61 @@ class Asked:
     weight_decay: str
     task: str = "auto"
     gap: float | None = None
-    columns: Columns = field(default_factory=Columns)
     bins: int | None = None
 
 
 def fit_regularized(options: FitOptions, asked: Asked, *, as_json: bool) -> int:
-    """Run the whole command; errors leave the output folder as it was."""
+    """Run the whole command; errors in the table leave the output folder as it was. Several targets
+    are a model each, chosen and proved by itself, in a folder of its own.
+    """
     check_loss(asked)
+    parts = [_read(part, options.targets, asked) for part in _each_target(options)]
+    outcomes = [_fitted(part, given, asked) for part, given in parts]
+    code = terminal.worst(code for code, _ in outcomes)
+    if as_json:
+        shown = [
+            {"out": str(part.out), "exit_code": code, **facts}
+            for (part, _), (code, facts) in zip(parts, outcomes, strict=True)
+        ]
+        several = {"out": str(options.out), "targets": shown}
+        print_json(
+            {"command": "fit", "exit_code": code, **(several if len(shown) > 1 else shown[0])}
+        )
+        return code
+    for (part, _), (_, facts) in zip(parts, outcomes, strict=True):
+        _show(part, facts)
+    return code
+
+
+def _each_target(options: FitOptions) -> list[FitOptions]:
+    """One fit for each target; of several each has a folder in the output folder."""
+    if len(options.targets) == 1:
+        return [options]
+    return [
+        replace(
+            options, targets=(target,), out=check_output(options.out / name, force=options.force)
+        )
+        for target, name in zip(options.targets, plain_names(options.targets), strict=True)
+    ]
+
+
+def _read(
+    options: FitOptions, targets: tuple[str, ...], asked: Asked
+) -> tuple[FitOptions, Labeled]:
     given = read_labeled(
         options.data,
         options.targets[0],
-        asked.columns,
+        options.columns,
+        others=[name for name in targets if name not in options.targets],
         names_classes=_names_classes(asked),
         test_size=options.test_size,
         seed=options.seed,
     )
+    return options, given
+
+
+def _fitted(options: FitOptions, given: Labeled, asked: Asked) -> tuple[int, dict[str, Any]]:
+    """Choose, train, prove, and write the folder of one target: exit code and facts."""
     rows = given.rows
     model = _estimator(options, asked, classifies(asked, given.labels))
     _check_training(given, rows, model)
@@ -87,12 +128,8 @@ def fit_regularized(options: FitOptions, asked: Asked, *, as_json: bool) -> int:
         (staging / FACTS).write_text(canonical_json(facts) + "\n", encoding="utf-8")
         page, _ = regularized_page.render(facts, staging)
         (staging / REPORT).write_text(page, encoding="utf-8")
-    code = terminal.ACCEPTED if bool(np.all(model.optimal_)) else terminal.NOT_CERTIFIED
-    if as_json:
-        print_json({"command": "fit", "exit_code": code, "out": str(options.out), **facts})
-    else:
-        _show(options, facts)
-    return code
+    is_optimal = bool(np.all(model.optimal_))
+    return (terminal.ACCEPTED if is_optimal else terminal.NOT_CERTIFIED), facts
 
 
 def check_loss(asked: Asked) -> None:
@@ -196,6 +233,8 @@ def _write(model: Any, given: Labeled, target: str, staging: Path) -> None:
             stem.with_suffix(".csv").write_text(_terms_table(chosen, i), encoding="utf-8")
         elif model.model_ == "quadratic":
             drawing.save(lambda i=i: chosen.plot_interactions(target=i), stem)
+            found = chosen.interactions_[i] if len(chosen.networks_) > 1 else chosen.interactions_
+            stem.with_suffix(".csv").write_text(found.as_csv(), encoding="utf-8")
     model.save(staging / MODEL)
     stored = load_networks(staging / MODEL)
     told = {"recipe": given.recipe.to_json(), "target": target}
@@ -241,7 +280,7 @@ def _show(options: FitOptions, facts: dict[str, Any]) -> None:
     print_rows(
         [
             ("data", f"{options.data.name} → {options.targets[0]}: {counted}", ""),
-            *_recipe_rows(facts),
+            *recipe_rows(facts["recipe"]),
             ("task", f"{facts['task']} {', '.join(facts['classes'])}".strip(), ""),
             *_candidate_rows(facts["choice"]),
             ("why", facts["choice"]["statement"], ""),
@@ -254,10 +293,6 @@ def _show(options: FitOptions, facts: dict[str, Any]) -> None:
             ("check again", f"globalmin-check {quote(str(first))} --explain", terminal.COPY),
         ]
     )
-
-
-def _recipe_rows(facts: dict[str, Any]) -> list[tuple[str, str, str]]:
-    return [("columns" if i == 0 else "", line, "") for i, line in enumerate(facts["recipe"])]
 
 
 def _gap_rows(facts: dict[str, Any]) -> list[tuple[str, str, str]]:

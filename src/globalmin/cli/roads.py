@@ -7,7 +7,7 @@ on stderr says so. What both roads could mean is a usage error.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import typer
@@ -21,7 +21,7 @@ SHALLOW_OPTIONS = ("activation", "width", "method", "trained", "until", "max_ite
 DEEP_OPTIONS = ("depth", "architecture", "image")
 PATCH_OPTIONS = ("patch_size", "stride", "filters", "head", "padding", "normalize")
 # options that interpolating networks do not have
-CHOICE_OPTIONS = ("loss", "interactions", "bins", "task", "gap")
+CHOICE_OPTIONS = ("loss", "interactions", "bins", "task", "gap", "sample_weight")
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,7 @@ class Road:
         )
 
 
-def road_of(
-    model: str, given: Collection[str], *, interpolate: bool, targets: Sequence[str], scaling: str
-) -> Road:
+def road_of(model: str, given: Collection[str], *, interpolate: bool, scaling: str) -> Road:
     """The road that these options ask for.
 
     Parameters
@@ -56,8 +54,6 @@ def road_of(
         Names of the parameters that were typed.
     interpolate : bool
         Whether --interpolate was.
-    targets : Sequence[str]
-        The columns to predict.
     scaling : str
         The value of --scaling.
     """
@@ -79,11 +75,6 @@ def road_of(
     if typed:
         _refuse_choices(given, typed[0])
         return Road(is_regularized=False, because=typed)
-    if len(targets) > 1:
-        raise typer.BadParameter(
-            "a model with weight decay is fitted to one target; give --target once, or "
-            "--interpolate for one interpolating network each"
-        )
     return Road(is_regularized=True)
 
 

@@ -4,7 +4,7 @@ the network; and the result for people (a short table) and for programs (one JSO
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -83,6 +83,7 @@ def _show(outcome: Outcome) -> None:
     for target, attempt in zip(outcome.record.targets, outcome.attempts, strict=True):
         rows = [
             ("data", _data_line(outcome.record, target), ""),
+            *recipe_rows(outcome.record.data["recipe"]),
             ("network", _network_line(target), ""),
             ("training", _training_line(target, attempt), ""),
             (
@@ -113,6 +114,11 @@ def check_rows(certificate: Path | None) -> list[Row]:
         if certificate
         else []
     )
+
+
+def recipe_rows(sentences: Sequence[str]) -> list[Row]:
+    """How the columns became numbers, a line for each."""
+    return [("columns" if i == 0 else "", line, "") for i, line in enumerate(sentences)]
 
 
 def proof_lines(proof: Proof) -> list[tuple[str, str]]:

@@ -7,10 +7,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from globalmin.cli.options import Columns
 from globalmin.data import Dataset
 from globalmin.data.columns import ColumnKind, numbers_of, texts_of
 from globalmin.data.loading_tables import is_number
@@ -20,19 +22,8 @@ from globalmin.data.recipe import Recipe, learn_recipe
 from globalmin.errors import DataError
 
 if TYPE_CHECKING:
+    from globalmin._options import Scaling
     from globalmin._types import Array, Indices, NDArray
-
-
-@dataclass(frozen=True)
-class Columns:
-    """Which columns are taken: those to use (none: all), to drop, to take for categories, and the
-    one with sample weights.
-    """
-
-    use: tuple[str, ...] = ()
-    drop: tuple[str, ...] = ()
-    categories: tuple[str, ...] = ()
-    sample_weight: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +44,7 @@ def read_labeled(
     target: str,
     columns: Columns,
     *,
+    others: Sequence[str] = (),
     names_classes: float | None,
     test_size: float,
     seed: int,
@@ -67,21 +59,18 @@ def read_labeled(
         The column to predict.
     columns : Columns
         Which other columns are taken.
+    others : Sequence[str]
+        Targets of other models, which are no inputs of this one.
     names_classes : float | None
         The labels are class names if more than this share of them is text; None: never.
     test_size, seed
         The rows that are held out.
     """
-    raw = read_raw_table(path, target=(target,))
-    raw.require([target], "target")
-    inputs = _inputs(raw, target, columns)
+    raw = _read(path, (target, *others))
+    inputs = _inputs(raw, (target, *others), columns)
     labels = _labels(raw, target, names_classes)
-    kinds: dict[str, ColumnKind] = dict.fromkeys(columns.categories, "category")
-    X = learn_recipe(inputs, kinds=kinds).transform(inputs)
     codes = labels if labels.dtype.kind == "f" else np.unique(labels, return_inverse=True)[1]
-    whole = Dataset(X, codes.astype(np.float64), bias=False, scaling="none")
-    rows = split_rows(whole, test_size, seed)
-    recipe = learn_recipe(inputs.rows(rows[0]), kinds=kinds)
+    rows, recipe = _learned(inputs, codes.astype(np.float64), columns.categories, test_size, seed)
     table = Dataset(
         recipe.transform(inputs),
         codes.astype(np.float64),
@@ -93,8 +82,96 @@ def read_labeled(
     return Labeled(table, labels, recipe, rows, _weights(raw, columns.sample_weight))
 
 
-def _inputs(raw: RawTable, target: str, columns: Columns) -> RawTable:
-    other = [target, *([] if columns.sample_weight is None else [columns.sample_weight])]
+@dataclass(frozen=True, eq=False)
+class Numbered:
+    """A table of which every label is a number: rows after the recipe, labels n x targets, the rows
+    that train and those held out.
+    """
+
+    X: Array
+    y: Array
+    recipe: Recipe
+    rows: tuple[Indices, Indices]
+
+
+def read_numbered(
+    path: Path,
+    targets: Sequence[str],
+    columns: Columns,
+    *,
+    test_size: float,
+    seed: int,
+    **form: Any,
+) -> Numbered:
+    """As `read_labeled`, for one or several targets of numbers.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    targets : Sequence[str]
+        The columns to predict.
+    columns : Columns
+        Which other columns are taken.
+    test_size, seed
+        The rows that are held out.
+    form : Any
+        Bias and scaling of the data set: equal rows with different labels are not held out.
+    """
+    raw = _read(path, targets)
+    inputs = _inputs(raw, targets, columns)
+    y = np.column_stack([_labels(raw, target, None) for target in targets])
+    rows, recipe = _learned(inputs, y, columns.categories, test_size, seed, **form)
+    return Numbered(recipe.transform(inputs), y, recipe, rows)
+
+
+def read_again(
+    path: Path, target: str, recipe: Recipe, *, test_size: float, seed: int, **form: Any
+) -> Numbered:
+    """The table of a fit again, by the recipe that is stored with its model; the rows held out are
+    those that the fit held out.
+    """
+    raw = _read(path, (target,))
+    inputs = raw.only(recipe.columns, "input")
+    y = _labels(raw, target, None)[:, None]
+    named = [step.column for step in recipe.steps if step.kind == "category"]
+    rows, _ = _learned(inputs, y, named, test_size, seed, **form)
+    return Numbered(recipe.transform(inputs), y, recipe, rows)
+
+
+def _read(path: Path, targets: Sequence[str]) -> RawTable:
+    raw = read_raw_table(path, target=targets)
+    for target in targets:
+        parts = [part.strip() for part in target.split(",")]
+        if target not in raw.columns and len(parts) > 1 and set(parts) <= set(raw.columns):
+            options = " ".join(f"--target {quote(part)}" for part in parts)
+            raise DataError(
+                f"{raw.origin}: there is no target column {target!r}; several targets are given "
+                f"one by one: {options}"
+            )
+    raw.require(list(targets), "target")
+    return raw
+
+
+def _learned(
+    inputs: RawTable,
+    y: Array,
+    categories: Sequence[str],
+    test_size: float,
+    seed: int,
+    *,
+    bias: bool = False,
+    scaling: Scaling = "none",
+) -> tuple[tuple[Indices, Indices], Recipe]:
+    """Which rows train and which are held out, and the recipe that those which train give."""
+    kinds: dict[str, ColumnKind] = dict.fromkeys(categories, "category")
+    X = learn_recipe(inputs, kinds=kinds).transform(inputs)
+    rows = split_rows(Dataset(X, y, bias=bias, scaling=scaling), test_size, seed)
+    return rows, learn_recipe(inputs.rows(rows[0]), kinds=kinds)
+
+
+def _inputs(raw: RawTable, targets: Sequence[str], columns: Columns) -> RawTable:
+    other = [*targets, *([] if columns.sample_weight is None else [columns.sample_weight])]
     for option, names in (("--use", columns.use), ("--drop", columns.drop)):
         raw.require(list(names), option)
         taken = [name for name in names if name in other]
@@ -104,7 +181,7 @@ def _inputs(raw: RawTable, target: str, columns: Columns) -> RawTable:
                 "choose one"
             )
     raw.require(list(columns.categories), "--category")
-    raw.require(other[1:], "--sample-weight")
+    raw.require(other[len(targets) :], "--sample-weight")
     chosen = raw.only(columns.use) if columns.use else raw.without(other)
     return chosen.without([name for name in columns.drop if name in chosen.columns])
 
@@ -140,9 +217,3 @@ def _weights(raw: RawTable, column: str | None) -> Array | None:
 def is_plain(recipe: Recipe) -> bool:
     """Whether every column is a number without gaps, so that there is nothing to tell."""
     return all(step.kind == "number" and not step.gaps for step in recipe.steps)
-
-
-def column_list(given: Sequence[str] | None) -> tuple[str, ...]:
-    """Names given one by one or separated by commas, each once."""
-    names = [name.strip() for part in given or () for name in part.split(",")]
-    return tuple(dict.fromkeys(name for name in names if name))

@@ -53,7 +53,8 @@ def find_kind(table: RawTable, name: str) -> Found:
             )
         return Found("date", written)
     _refuse_decimal_commas(table, name)
-    if 1 - numbers / len(cells) < SLIP:
+    is_alone = len(cells) - numbers == 1 and numbers > 2  # the only text of a short column
+    if 1 - numbers / len(cells) < SLIP or is_alone:
         row, cell = next(
             (i, cell)
             for i, cell in enumerate(table.columns[name])

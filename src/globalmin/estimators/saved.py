@@ -22,6 +22,7 @@ from globalmin.patches.storage import is_patch_network, load_patch_network
 from globalmin.shallow.storage import load_networks
 
 PROBABILITIES = ("logistic", "softmax")
+MODEL = "model.safetensors"
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +170,11 @@ def load(path: str | Path) -> SavedModel:
     True
     """
     file = Path(path)
-    file = file / "model.safetensors" if file.is_dir() else file
+    below = models_below(file)
+    if below:
+        named = ", ".join(map(str, below))
+        raise DataError(f"{path}: holds a model for each of several targets; give one of {named}")
+    file = file / MODEL if file.is_dir() else file
     if is_patch_network(file):
         found = load_patch_network(file)
         return SavedModel((found.network,), None, None, "squared", (), found.metadata)
@@ -192,6 +197,14 @@ def load(path: str | Path) -> SavedModel:
         tuple(classes),
         extra,
     )
+
+
+def models_below(folder: str | Path) -> list[Path]:
+    """The folders of a fit of several targets, a model in each; empty for any other place."""
+    place = Path(folder)
+    if not place.is_dir() or (place / MODEL).exists():
+        return []
+    return sorted(found.parent for found in place.glob(f"*/{MODEL}"))
 
 
 def _has_names(X: object) -> bool:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,7 @@ from globalmin.files import data_digest
 if TYPE_CHECKING:
     from globalmin._types import Array, NDArray
     from globalmin.data.preprocessing import Preprocessing
+    from globalmin.data.raw_table import RawTable
 
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "urn:globalmin:attestation:1"
@@ -78,10 +81,12 @@ def attest(
         predicate["data_sha256"] = data_digest(tensors["X"], tensors["y"])
     subjects = [path]
     if model is not None:
-        predicate["model"] = _bound_model(Path(model), tensors)
+        tau = _tau(path)
+        predicate["model"] = _bound_model(Path(model), tensors, tau)
         subjects.append(Path(model))
     if data is not None:
-        predicate["data"] = _bound_rows(Path(data), target, model, tensors)
+        number = predicate.get("model", {}).get("network", 0)
+        predicate["data"] = _bound_rows(Path(data), target, model, tensors, number)
         subjects.append(Path(data))
     return {
         "_type": STATEMENT_TYPE,
@@ -108,7 +113,29 @@ def _tensors(path: Path) -> dict[str, NDArray[Any]]:
         ) from error
 
 
-def _bound_model(path: Path, certified: dict[str, NDArray[Any]]) -> dict[str, Any]:
+def _tau(path: Path) -> Fraction:
+    """The constant that hidden biases multiply in the certificate; models hold the product."""
+    from safetensors import safe_open
+
+    with safe_open(path, framework="numpy") as stream:
+        header = json.loads((stream.metadata() or {}).get("certificate", "{}"))
+    return Fraction(header.get("network", {}).get("tau", 1))
+
+
+def _is_bound(
+    role: str, part: NDArray[Any], certified: dict[str, NDArray[Any]], tau: Fraction
+) -> bool:
+    """Whether a tensor is that of the certificate, bit for bit; a bias times tau, exactly."""
+    there = certified.get(role)
+    if there is None or there.shape != part.shape:
+        return False
+    if role != "bias" or tau == 1:
+        return there.tobytes() == part.tobytes()
+    pairs = zip(there.ravel().tolist(), part.ravel().tolist(), strict=True)
+    return all(Fraction(stored) * tau == Fraction(used) for stored, used in pairs)
+
+
+def _bound_model(path: Path, certified: dict[str, NDArray[Any]], tau: Fraction) -> dict[str, Any]:
     """Which network of the file is the one of the certificate; every tensor bit for bit."""
     networks: dict[str, dict[str, NDArray[Any]]] = {}
     for name, tensor in _tensors(path).items():
@@ -116,10 +143,7 @@ def _bound_model(path: Path, certified: dict[str, NDArray[Any]]) -> dict[str, An
         if role and role not in _SCALES:
             networks.setdefault(number, {})[role] = tensor
     for number, parts in networks.items():
-        if all(
-            role in certified and certified[role].tobytes() == part.tobytes()
-            for role, part in parts.items()
-        ):
+        if all(_is_bound(role, part, certified, tau) for role, part in parts.items()):
             return {"network": int(number), "tensors": sorted(parts)}
     raise DataError(
         f"{path}: its weights are not those that the certificate speaks of; give the model that "
@@ -132,25 +156,24 @@ def _bound_rows(
     target: str | None,
     model: str | Path | None,
     certified: dict[str, NDArray[Any]],
+    number: int,
 ) -> dict[str, Any]:
     """How many certified rows the table holds, label included; None where there is no way to
     compare.
     """
     if model is None or not {"X", "y"} <= set(certified):
         return {"rows_compared": None}
-    from globalmin.data.loading import load_table
     from globalmin.shallow.storage import load_networks
 
     stored = load_networks(model)
     if not stored.preprocessing:
         return {"rows_compared": None}
-    number = int(_bound_model(Path(model), certified)["network"])
     scaling = stored.preprocessing[number]
-    label = target or scaling.target_name
+    label = target or scaling.target_name or stored.metadata.get("target")
     if label is None:
         raise DataError(f"{path}: no target column is named; pass target=")
-    table = load_table(path, target=label, features=scaling.feature_names)
-    here = set(_row_bytes(scaling, table.X, table.y[:, 0]))
+    X, y = _numbers(path, label, stored.metadata, scaling.feature_names, number)
+    here = set(_row_bytes(scaling, X, y))
     rows = _stacked(certified["X"], certified["y"])
     found = sum(row.tobytes() in here for row in rows)
     if found < len(rows):
@@ -159,6 +182,52 @@ def _bound_rows(
             "model was trained on"
         )
     return {"rows_compared": len(rows), "target": label}
+
+
+def _numbers(
+    path: Path,
+    label: str,
+    told: Mapping[str, str],
+    features: Sequence[str] | None,
+    number: int,
+) -> tuple[Array, Array]:
+    """Inputs and labels of a table as the model reads them: by its recipe, its classes as signs."""
+    import numpy as np
+
+    from globalmin.data.columns import numbers_of
+    from globalmin.data.raw_table import read_raw_table
+    from globalmin.data.recipe import Recipe
+
+    classes = json.loads(told.get("classes", "[]"))
+    if "recipe" not in told and not classes:
+        from globalmin.data.loading import load_table
+
+        table = load_table(path, target=label, features=features)
+        return table.X, table.y[:, 0]
+    raw = read_raw_table(path, target=[label])
+    raw.require([label], "target")
+    if "recipe" in told:
+        X = Recipe.from_json(told["recipe"]).transform(raw)
+    else:
+        names = features or raw.without([label]).names
+        X = np.column_stack([numbers_of(raw, name) for name in names])
+    return X, _labels(raw, label, classes, told.get("loss", ""), number)
+
+
+def _labels(raw: RawTable, label: str, classes: Sequence[Any], loss: str, number: int) -> Array:
+    """Numbers; of classes their place for softmax, else 1 for that of the network and -1."""
+    import numpy as np
+
+    from globalmin.data.columns import numbers_of, texts_of
+
+    if not classes:
+        return numbers_of(raw, label)
+    is_text = isinstance(classes[0], str)
+    cells = texts_of(raw, label) if is_text else numbers_of(raw, label).tolist()
+    codes = np.array([classes.index(cell) if cell in classes else -1 for cell in cells])
+    if loss == "softmax":
+        return codes.astype(np.float64)
+    return np.where(codes == (1 if len(classes) == 2 else number), 1.0, -1.0)
 
 
 def _row_bytes(scaling: Preprocessing, X: Array, y: Array) -> list[bytes]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from globalmin import drawing
+from globalmin.drawn_values import tell_values
 from globalmin.regularized.interactions import Interactions, columns_of, shortened
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def draw_interactions(found: Interactions, most: int = 12) -> Figure:
             1, 2, sharey=True, width_ratios=(edge, 1.6), gridspec_kw={"wspace": 0.04}
         )
         _draw_triangle(figure, axes, found.matrix[np.ix_(shown, shown)], names)
-        _draw_bars(bars, found.linear[shown])
+        _draw_bars(bars, found.linear[shown], names)
         if d < len(found.names):
             figure.supxlabel(
                 f"{d} of {len(found.names)} columns, those with the largest coefficients",
@@ -52,16 +53,14 @@ def _draw_triangle(figure: Figure, axes: Axes, matrix: np.ndarray, names: list[s
     part = matrix * (2.0 - np.eye(d))
     triangle = np.ma.masked_where(np.triu(np.ones((d, d)), 1) > 0, part)
     reach = float(np.abs(part).max(initial=0.0)) or 1.0
-    image: Any = axes.imshow(triangle, cmap="RdBu_r", vmin=-reach, vmax=reach, aspect="auto")
+    edges = np.arange(d + 1) - 0.5
+    style = {"cmap": "RdBu_r", "vmin": -reach, "vmax": reach, "edgecolors": "white"}
+    image: Any = axes.pcolormesh(edges, edges, triangle, linewidth=0.6, **style)
+    tell_values(image, [_words(names, part, i, j) for i in range(d) for j in range(d)])
     axes.set_xticks(range(d), names, rotation=90)
     axes.set_yticks(range(d), names)
     axes.set_title("squares and products")
     axes.grid(visible=False)
-    for place in range(d + 1):  # thin lines between the cells of the triangle only
-        axes.plot([-0.5, min(place, d - 1) + 0.5], [place - 0.5] * 2, color="white", linewidth=0.6)
-        axes.plot(
-            [place - 0.5] * 2, [max(place - 1, 0) - 0.5, d - 0.5], color="white", linewidth=0.6
-        )
     axes.set_xlim(-0.5, d - 0.5)
     axes.set_ylim(d - 0.5, -0.5)
     if d < _ROOMY:
@@ -74,6 +73,12 @@ def _draw_triangle(figure: Figure, axes: Axes, matrix: np.ndarray, names: list[s
     bar.update_ticks()
 
 
+def _words(names: list[str], part: np.ndarray, i: int, j: int) -> str:
+    """What the pointer reads at a cell; nothing beside the triangle."""
+    product = f"{names[i]}²" if i == j else f"{names[i]} × {names[j]}"
+    return f"{product}\n{part[i, j]:.5g}" if j <= i else ""
+
+
 def _ticks(reach: float) -> Any:
     """Ticks at zero and at both ends, rounded to one digit inward."""
     from matplotlib.ticker import FixedLocator
@@ -83,9 +88,11 @@ def _ticks(reach: float) -> Any:
     return FixedLocator([-end, 0.0, end])
 
 
-def _draw_bars(bars: Axes, linear: np.ndarray) -> None:
+def _draw_bars(bars: Axes, linear: np.ndarray, names: list[str]) -> None:
     colors = [drawing.RED if x > 0 else drawing.BLUE for x in linear]
-    bars.barh(range(len(linear)), linear, color=colors, height=0.6)
+    drawn = bars.barh(range(len(linear)), linear, color=colors, height=0.6)
+    for bar, name, value in zip(drawn.patches, names, linear, strict=True):
+        tell_values(bar, [f"{name}\n{value:.5g}"])
     bars.axvline(0.0, color=drawing.MUTED, linewidth=0.8)
     bars.set_title("linear terms")
     bars.locator_params(axis="x", nbins=4)

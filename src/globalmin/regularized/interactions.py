@@ -4,6 +4,8 @@ columns, so that a person can read who interacts with whom.
 
 from __future__ import annotations
 
+import csv
+import io
 import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -63,6 +65,15 @@ class Interactions:
             for j in range(i, d)
         ]
         return sorted(rows, key=lambda row: -abs(row.coefficient))[:most]
+
+    def as_csv(self) -> str:
+        """All terms as csv text: the columns of a product, one for a single column, coefficient."""
+        stream = io.StringIO()
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(["first", "second", "coefficient"])
+        for row in self.table():
+            writer.writerow([row.first, row.second or "", repr(row.coefficient)])
+        return stream.getvalue()
 
     def strengths(self) -> Array:
         """How much a column takes part: the norm of the coefficients of its square and products."""

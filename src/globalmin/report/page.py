@@ -250,7 +250,8 @@ def _data_view(record: FitRecord) -> dict[str, Any]:
                                                                                    "stored "
                                                                                    "data", digest)
                for name, digest in d["sha256"].items()]  # fmt: skip
-    return {"name": d["name"], "facts": facts, "digests": digests, "warnings": d["warnings"]}
+    shown = {"name": d["name"], "facts": facts, "digests": digests, "warnings": d["warnings"]}
+    return {**shown, "recipe": d.get("recipe", [])}  # folders of before there was one have none
 
 
 def _floors(record: FitRecord) -> str:
