@@ -30,6 +30,9 @@ two checkers contradict each other: the false acceptances among the files below 
 
 def row(figure: Figure, measured: Measured) -> str:
     """One line of the table."""
+    verdict = measured.verdict(figure)
+    if verdict != "reached" and not measured.failed and figure.why:
+        verdict += f" ({figure.why})"
     cells = (
         f"`{figure.id}`",
         figure.what,
@@ -38,7 +41,7 @@ def row(figure: Figure, measured: Measured) -> str:
         f"`{figure.command}`",
         number(round(measured.cpu)),
         "; ".join(measured.stamps),
-        measured.verdict(figure),
+        verdict,
     )
     return "| " + " | ".join(cells) + " |"
 

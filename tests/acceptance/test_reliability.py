@@ -20,6 +20,7 @@ import globalmin as gm
 from globalmin_check import check_file
 
 ROOT = Path(__file__).resolve().parents[2]
+CHECKER_TESTS = ["tests/checker", "tests/corpus", "tests/mutation/test_regularized_attacks.py"]
 SECONDS = float(os.environ.get("GLOBALMIN_MUTANTS", "inf"))  # after which no mutant is begun
 ALONE = """
 import sys
@@ -135,7 +136,7 @@ def _percent(folder, package, tests):
 @pytest.mark.parametrize(
     ("name", "package", "tests"),
     [
-        ("checker", "globalmin_check", ["tests/checker", "tests/corpus"]),
+        ("checker", "globalmin_check", CHECKER_TESTS),
         ("store", "globalmin.sweep", ["tests/sweep"]),
         ("proving", "globalmin.proving", ["tests/proving", "tests/acceptance/test_refusals.py"]),
     ],

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,15 @@ def test_a_failed_test_fails_the_figure_and_its_numbers_do_not_count():
     assert measured.numbers["files"] == 20_000
     assert measured.cpu == 3.0
     assert "| **failed**: bad |" in row(figures()["R1"], measured)
+
+
+def test_a_line_that_falls_short_says_why_and_one_that_does_not_is_silent():
+    short, reached = (
+        row(replace(figures()["R1"], why="no time"), Measured.of([kept(numbers=numbers)]))
+        for numbers in ({"files": 1, "accepted": 0}, {"files": 10_000, "accepted": 0})
+    )
+    assert "**short**: files 1 (no time) |" in short
+    assert "| reached |" in reached
 
 
 def test_hostile_files_of_tests_that_passed_are_added_up(tmp_path: Path):
