@@ -169,6 +169,14 @@ def test_auto_takes_the_exact_route_first_where_it_is_quick(monkeypatch: pytest.
     assert check_bytes(raw).claims[0].route == "fast"
 
 
+def test_auto_takes_floats_sooner_in_a_process_that_has_numpy(monkeypatch: pytest.MonkeyPatch):
+    raw = interpolation()
+    monkeypatch.setattr(choice_module, "EXACT_FIRST_BESIDE_NUMPY", 0)
+    assert check_bytes(raw).claims[0].route == "fast"
+    monkeypatch.setattr(choice_module, "_has_numpy", lambda: False)
+    assert check_bytes(raw).claims[0].route == "exact"
+
+
 def test_what_floats_leave_open_goes_to_balls(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(choice_module, "EXACT_FIRST", 0)
     raw = interpolation(activation="erf")

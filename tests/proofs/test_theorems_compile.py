@@ -48,6 +48,10 @@ WRONG = [
     ("second_order", "Hypothesis small_ball : Lam * Rad <= gamma.",
      "Hypothesis small_ball : Lam * Rad <= 2%:R * gamma."),
     ("second_order", "eps < mu * D - Lam * D ^+ 2 / 2%:R ->", "eps < mu * D ->"),
+    ("dual_gap_slabs", "be i * (len (y i) + f) <= 1 - al i", "be i * len (y i) <= 1 - al i"),
+    ("dual_gap_slabs", "- gamma + delta * e * f)%:M.", "- gamma)%:M."),
+    ("unused_terms", "mass q <= gap / (b - h q).", "mass q <= gap / b."),
+    ("unused_terms", "(b - h q) * mass q <= P - Du.", "b * mass q <= P - Du."),
 ]  # fmt: skip
 
 

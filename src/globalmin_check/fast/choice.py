@@ -32,6 +32,11 @@ EXACT_FIRST = 2 * 10**7
 EXACT_FIRST_BESIDE_NUMPY = 10**6
 
 
+def _has_numpy() -> bool:
+    """Whether somebody in this process has imported it already."""
+    return "numpy" in sys.modules
+
+
 class Choice:
     """The route asked for, for the claims of one file."""
 
@@ -85,7 +90,7 @@ class Choice:
         if find_spec("numpy") is None:
             return "the fast route needs numpy: install globalmin-check[fast]"
         work, _ = claim.kind.work(claim.content, self.problem.sizes)
-        least = EXACT_FIRST_BESIDE_NUMPY if "numpy" in sys.modules else EXACT_FIRST
+        least = EXACT_FIRST_BESIDE_NUMPY if _has_numpy() else EXACT_FIRST
         if self.route == "auto" and work <= min(least, EXACT_FIRST):
             return "the exact route is quick enough"
         from globalmin_check.fast.route import KINDS
