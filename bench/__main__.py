@@ -26,7 +26,7 @@ os.environ.setdefault(
     "XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 )
 
-JOBS = ("training", "proofs", "convex", "estimators", "kernels", "sweeps")
+JOBS = ("training", "proofs", "convex", "relu", "estimators", "kernels", "sweeps")
 ROUNDS, QUICK_ROUNDS = 5, 3
 QUICK_ROWS = 1_000  # of the jobs whose growth is measured
 STORED = Path("bench/results.json")

@@ -1,8 +1,9 @@
 """Ten million rows: a parquet table of twenty columns is written, a quadratic network fitted and
 certified on it in one pass, and the certificate checked against the rows in another.
 
-`python -m bench.stream [rows] [folder]`; with `--dask` the same by three Dask workers, one of which
-is killed. The table is deleted at the end.
+`python -m bench.stream [rows]`; with `--dask` the same by three Dask workers, one of which is
+killed; with `--additive` an additive network instead; with `--check` the certificate is checked
+against the rows. The table is deleted at the end.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Any
 import numpy as np
 
 COLUMNS, GROUP, SEED = 20, 2**19, 20
+Fit = Callable[[Path, int, Any], Any]
 
 
 def groups(rows: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -64,6 +66,13 @@ def fit(path: Path, rows: int, client: Any = None) -> Any:
     return gm.fit_stream(path, target="y", weight_decay=1e-3 * rows, client=client)
 
 
+def fit_additive(path: Path, rows: int, client: Any = None) -> Any:
+    """The same with an additive network."""
+    import globalmin as gm
+
+    return gm.fit_additive_stream(path, target="y", weight_decay=1e-3 * rows, client=client)
+
+
 def told(found: Any) -> str:
     """What was proved, and the seal of the file."""
     import hashlib
@@ -76,7 +85,7 @@ def told(found: Any) -> str:
     )
 
 
-def on_dask(path: Path, rows: int) -> None:
+def on_dask(path: Path, rows: int, work: Fit) -> None:
     """The same fit by three workers, of which one is killed half-way."""
     import threading
 
@@ -89,7 +98,7 @@ def on_dask(path: Path, rows: int) -> None:
         found: Any = client.run(os.getpid)
         timer = threading.Timer(20.0, os.kill, (next(iter(found.values())), 9))
         timer.start()
-        print(told(timed("fit on Dask, a worker killed", lambda: fit(path, rows, client))))
+        print(told(timed("fit on Dask, a worker killed", lambda: work(path, rows, client))))
         timer.cancel()
 
 
@@ -111,16 +120,18 @@ def main() -> None:
     parser.add_argument("rows", nargs="?", type=int, default=10**7)
     parser.add_argument("--dask", action="store_true")
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--additive", action="store_true")
     options = parser.parse_args()
+    work = fit_additive if options.additive else fit
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.parquet"
         timed("write", lambda: write(path, options.rows))
-        found = timed("fit and certify", lambda: fit(path, options.rows))
+        found = timed("fit and certify", lambda: work(path, options.rows))
         print(told(found), flush=True)
         if options.check:
             checked(path, found.save_certificate(Path(folder) / "stream.gmc"))
         if options.dask:
-            on_dask(path, options.rows)
+            on_dask(path, options.rows, work)
 
 
 if __name__ == "__main__":

@@ -115,6 +115,22 @@ rewrite scalerDr !scalerA divfK ?gt_eqF // addrCA -scalerDl [la / s * t]mulrC su
 Qed.
 End Rows.
 
+(** above relu: a parabola that touches it twice *)
+Lemma relu_above (R : rcfType) (rho sig t : R) : 0 < rho -> 1 <= 4%:R * sig * rho ->
+  relu t <= t / 2%:R + rho * t ^+ 2 / 2%:R + sig / 2%:R.
+Proof.
+move=> r0 rs; have key : 0 <= rho * t ^+ 2 - `|t| + sig.
+  have t2 : t ^+ 2 = `|t| ^+ 2 by rewrite real_normK ?num_real.
+  have r4 : 0 < 4%:R * rho by rewrite mulr_gt0 ?ltr0n.
+  rewrite -(pmulr_rge0 _ r4) t2.
+  have -> : 4%:R * rho * (rho * `|t| ^+ 2 - `|t| + sig) = (2%:R * rho * `|t| - 1) ^+ 2 + (4%:R * sig * rho - 1) by ring.
+  by nonneg.
+have rt : relu t = (t + `|t|) / 2%:R.
+  rewrite /relu; have [t0|t0] := leP 0 t; first by rewrite (ger0_norm t0); field.
+  by rewrite (ltr0_norm t0) addrN mul0r.
+by rewrite rt; by_quotient ((rho * t ^+ 2 - `|t| + sig) / 2%:R).
+Qed.
+
 Section R4.
 Variable R : rcfType.
 Variables (n d : nat) (x : 'I_n -> 'cV[R]_d) (u rho sig al be : 'I_n -> R) (b gamma : R).
@@ -133,18 +149,8 @@ Lemma row_bound i (w : 'cV[R]_d) t : sq w = 1 -> t = dot (x i) w ->
   u i * relu t <= slope i * t + bend i * t ^+ 2 + (if 0 < u i then u i * sig i / 2%:R else 0).
 Proof.
 move=> w1 te; rewrite /slope /bend; have [u0|u0|u0] := ltgtP 0 (u i).
-- have [r0 rs] := plus u0.
-  have key : 0 <= rho i * t ^+ 2 - `|t| + sig i.
-    have t2 : t ^+ 2 = `|t| ^+ 2 by rewrite real_normK ?num_real.
-    have r4 : 0 < 4%:R * rho i by rewrite mulr_gt0 ?ltr0n.
-    rewrite -(pmulr_rge0 _ r4) t2.
-    have -> : 4%:R * rho i * (rho i * `|t| ^+ 2 - `|t| + sig i) =
-      (2%:R * rho i * `|t| - 1) ^+ 2 + (4%:R * sig i * rho i - 1) by ring.
-    by nonneg.
-  have rt : relu t = (t + `|t|) / 2%:R.
-    rewrite /relu; have [t0|t0] := leP 0 t; first by rewrite (ger0_norm t0); field.
-    by rewrite (ltr0_norm t0) addrN mul0r.
-  have u1 := ltW u0; rewrite rt; by by_quotient (u i / 2%:R * (rho i * t ^+ 2 - `|t| + sig i)).
+- have [r0 rs] := plus u0; have h := relu_above t r0 rs; have u1 := ltW u0; set a := relu t in h *.
+  by by_quotient (u i * (t / 2%:R + rho i * t ^+ 2 / 2%:R + sig i / 2%:R - a)).
 - have [a0 a1 b0 ba b1] := minus u0; rewrite addr0.
   have tx : `|t| <= len (x i) by have := dot_le_len (x i) w; rewrite -te {2}/len w1 sqrtr1 mulr1.
   have bt : be i * `|t| <= be i * len (x i) by rewrite ler_wpmul2l.

@@ -1,5 +1,6 @@
 """Compile proofs/ in a folder apart, check it again with coqchk, print the axioms of every theorem,
-and write the table of docs/proofs.md. Usage: python scripts/proofs.py [--no-recheck]
+write the table of docs/proofs.md and build the extracted checker. Usage: python scripts/proofs.py
+[--no-recheck]
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ BEGIN, END = "<!-- table: scripts/proofs.py -->\n", "<!-- end of table -->"
 CLOSED = "Closed under the global context"
 VERSION = "8.16"  # Debian 12; MathComp 2 names its lemmas otherwise
 PATIENCE = 300  # seconds for one file, on machines with many jobs
+EXTRACTION = "dual_gap_extraction"  # the file that writes OCaml
+READER = "read_numbers.ml"
+BUILT = ROOT / "build/dual-gap-checker"
 
 
 @dataclass(frozen=True)
@@ -46,25 +50,27 @@ def theorems(path: Path) -> list[str]:
     return re.findall(r"^Theorem (\w+)", path.read_text(encoding="utf-8"), re.M)
 
 
-def ordered() -> list[str]:
-    """The files in an order in which each comes after those that it uses."""
-    names = sorted(path.stem for path in SOURCES.glob("*.v"))
-    uses = {
-        name: set(
-            " ".join(
-                re.findall(
-                    r"^From globalmin Require Import ([\w ]+)\.",
-                    (SOURCES / f"{name}.v").read_text(encoding="utf-8"),
-                    re.M,
-                )
-            ).split()
-        )
-        for name in names
+def uses() -> dict[str, set[str]]:
+    """The files that each file of proofs/ requires."""
+    line = re.compile(r"^From globalmin Require Import ([\w ]+)\.", re.M)
+    return {
+        path.stem: set(" ".join(line.findall(path.read_text(encoding="utf-8"))).split())
+        for path in sorted(SOURCES.glob("*.v"))
     }
+
+
+def ordered(last: str | None = None) -> list[str]:
+    """The files, or those that the last one needs, each after the ones that it uses."""
+    needs = uses()
     done: list[str] = []
-    while len(done) < len(names):
-        done += [name for name in names if name not in done and uses[name] <= set(done)]
-    return done
+    while len(done) < len(needs):
+        done += [name for name in needs if name not in done and needs[name] <= set(done)]
+    if last is None:
+        return done
+    wanted = {last}
+    for name in reversed(done):
+        wanted |= needs[name] if name in wanted else set()
+    return [name for name in done if name in wanted]
 
 
 def coqc(folder: Path, name: str) -> tuple[str, float]:
@@ -120,6 +126,30 @@ def build(folder: Path) -> list[Proof]:
     ]
 
 
+def link(folder: Path, program: Path) -> Path:
+    """The OCaml that Coq wrote into the folder, with its reader, as a program."""
+    program.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(SOURCES / READER, folder)
+    sources = ["dual_gap_checker.mli", "dual_gap_checker.ml", READER]
+    # -w -a: what Coq extracts has names that nobody uses
+    subprocess.run(
+        ["ocamlfind", "ocamlopt", "-package", "zarith", "-linkpkg", "-w", "-a", *sources,
+         "-o", program],
+        cwd=folder, check=True, capture_output=True, timeout=PATIENCE,
+    )  # fmt: skip
+    return program
+
+
+def build_checker(program: Path) -> Path:
+    """The extracted checker alone, from its sources."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for needed in ordered(EXTRACTION):
+            shutil.copy(SOURCES / f"{needed}.v", folder)
+            coqc(folder, needed)
+        return link(folder, program.resolve())
+
+
 def recheck(folder: Path, proofs: list[Proof]) -> str:
     """The end of what coqchk, the independent checker of compiled files, says of all of them."""
     modules = [f"globalmin.{proof.name}" for proof in proofs]
@@ -156,6 +186,7 @@ def main() -> None:
                 print(f"{proof.name}.{theorem}: {said}")
         head, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
         PAGE.write_text(head + BEGIN + table(proofs) + END + rest.split(END)[1], encoding="utf-8")
+        print(f"the extracted checker: {link(Path(name), BUILT).relative_to(ROOT)}")
         if "--no-recheck" not in sys.argv:
             print(recheck(Path(name), proofs))
 

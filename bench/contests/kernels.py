@@ -1,13 +1,15 @@
-"""Gram matrices of infinitely wide ReLU networks: ours beside plain numpy formulas. Neural
-Tangents, which needs an environment and a process of its own, is in `bench.kernels`.
+"""Gram matrices of infinitely wide ReLU networks: ours beside plain numpy formulas and Neural
+Tangents, which has an environment and a process of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
-from bench.contests.contest import Contender, Contest, Outcome
+from bench.contests.contest import Contender, Contest, Outcome, cpu_seconds
+from bench.contests.tangents_peer import Peer
 
 from globalmin.deep.gram import deep_ntk
 from globalmin.kernels.limit_gram import limit_gram
@@ -52,18 +54,21 @@ def contests() -> Iterator[Contest]:
     for n, depth in CASES:
         X = np.random.default_rng(0).standard_normal((n, D))
         X /= np.linalg.norm(X, axis=1)[:, None]
-        yield _shallow(X) if depth == 1 else _deep(X, depth)
+        peer = Peer(X)
+        yield _shallow(X, peer) if depth == 1 else _deep(X, depth, peer)
+        peer.close()
 
 
-def _shallow(X: np.ndarray) -> Contest:
+def _shallow(X: np.ndarray, peer: Peer) -> Contest:
     truth = plain_gram(X)
 
-    def difference(G: np.ndarray) -> Outcome:
-        return Outcome(off_diagonal(G, truth), 2.0 * X.shape[0] ** 2 * X.shape[1])
+    def difference(G: np.ndarray, seconds: float | None = None) -> Outcome:
+        return Outcome(off_diagonal(G, truth), 2.0 * X.shape[0] ** 2 * X.shape[1], seconds)
 
     contenders = [
-        Contender("globalmin", lambda: difference(limit_gram(X, "relu"))),
-        Contender("plain numpy", lambda: difference(plain_gram(X))),
+        Contender("globalmin", lambda: difference(*_timed(limit_gram, X, "relu"))),
+        Contender("plain numpy", lambda: difference(*_timed(plain_gram, X))),
+        Contender("Neural Tangents", lambda: difference(*peer.kernel("gram", 1))),
     ]
     return Contest(
         "limit Gram matrix, relu",
@@ -73,18 +78,27 @@ def _shallow(X: np.ndarray) -> Contest:
     )
 
 
-def _deep(X: np.ndarray, depth: int) -> Contest:
+def _timed(make: Callable[..., Any], *arguments: Any, **options: Any) -> tuple[Any, float]:
+    """A matrix and the CPU seconds it took, without the comparison that follows."""
+    began = cpu_seconds()
+    found = make(*arguments, **options)
+    return found, cpu_seconds() - began
+
+
+def _deep(X: np.ndarray, depth: int, peer: Peer) -> Contest:
     truth = plain_ntk(X, depth)
 
-    def difference(K: np.ndarray) -> Outcome:
-        return Outcome(off_diagonal(K, truth))
+    def difference(K: np.ndarray, seconds: float | None = None) -> Outcome:
+        return Outcome(off_diagonal(K, truth), seconds=seconds)
 
     def ours() -> Outcome:
-        return difference(np.asarray(deep_ntk(X, depth=depth, activation="relu").total))
+        found, seconds = _timed(deep_ntk, X, depth=depth, activation="relu")
+        return difference(np.asarray(found.total), seconds)
 
     contenders = [
         Contender("globalmin", ours),
-        Contender("plain numpy", lambda: difference(plain_ntk(X, depth))),
+        Contender("plain numpy", lambda: difference(*_timed(plain_ntk, X, depth))),
+        Contender("Neural Tangents", lambda: difference(*peer.kernel("ntk", depth))),
     ]
     size = f"n = {len(X):,}, depth {depth}"
     return Contest("tangent kernel, relu", size, contenders, "largest difference off the diagonal")

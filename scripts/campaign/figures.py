@@ -29,6 +29,7 @@ class Figure:
     size: str = "campaign"
     only: str = ""
     note: str = ""
+    why: str = ""  # it is not reached
 
     @property
     def selection(self) -> list[str]:

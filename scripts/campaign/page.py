@@ -24,11 +24,15 @@ files of several claims, spoils them, kills a sweep, and prints a table like thi
 
 HOSTILE = """A test fails, and its files are not counted, if one false file is accepted or if the
 two checkers contradict each other: the false acceptances among the files below are 0. Where
-*accepted* is given, those files were called true by the oracle or by the construction."""
+*accepted* is given, those files were called true by the oracle or by the construction, or
+(byte mutants sealed again) accepted by both checkers."""
 
 
 def row(figure: Figure, measured: Measured) -> str:
     """One line of the table."""
+    verdict = measured.verdict(figure)
+    if verdict != "reached" and not measured.failed and figure.why:
+        verdict += f" ({figure.why})"
     cells = (
         f"`{figure.id}`",
         figure.what,
@@ -37,7 +41,7 @@ def row(figure: Figure, measured: Measured) -> str:
         f"`{figure.command}`",
         number(round(measured.cpu)),
         "; ".join(measured.stamps),
-        measured.verdict(figure),
+        verdict,
     )
     return "| " + " | ".join(cells) + " |"
 

@@ -13,14 +13,16 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import random
+import time
 import tomllib
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scripts.mutants.gate import DIED, UNREACHED, Verdict, judge
+from scripts.mutants.gate import DIED, UNREACHED, Bench, Verdict, judge
 from scripts.mutants.reach import load, record
 from scripts.mutants.sites import Mutant, mutants
 
@@ -86,9 +88,9 @@ def sample(draw: Draw) -> list[Mutant]:
     return chosen
 
 
-def run(draw: Draw, jobs: int, again: bool) -> None:
+def run(draw: Draw, jobs: int, again: bool, seconds: float = math.inf) -> None:
     """Judge the sample; verdicts already in the folder are kept, but `again` looks once more at
-    survivors that have no excuse.
+    survivors that have no excuse. When the seconds are over, no new mutant is begun.
     """
     gate = draw.gate
     log, excused, known = gate.folder / "verdicts.jsonl", gate.excused(), gate.outcomes().items()
@@ -96,6 +98,7 @@ def run(draw: Draw, jobs: int, again: bool) -> None:
     chosen = [m for m in sample(draw) if m.key not in done]
     chosen.sort(key=lambda m: m.key in excused)  # the others first
     total, seen = len(chosen), 0
+    end = time.monotonic() + seconds
     with log.open("a", encoding="utf-8") as file:
 
         def keep(verdict: Verdict) -> None:
@@ -108,8 +111,8 @@ def run(draw: Draw, jobs: int, again: bool) -> None:
             if verdict.outcome != DIED:
                 print(f"{seen}/{total} {verdict.outcome}: {verdict.mutant.key}", flush=True)
 
-        judge(ROOT, load(gate.folder), chosen, jobs, keep)
-    print(f"{total} mutants judged")
+        judge(Bench(ROOT, load(gate.folder), jobs, end), chosen, keep)
+    print(f"{seen} of {total} mutants judged")
 
 
 def table(draw: Draw) -> str:
@@ -195,6 +198,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="modules whose name contains one of a,b,...")
     parser.add_argument("--title", default="The whole gate", help="table: section of the page")
     parser.add_argument("--again", action="store_true", help="run: judge survivors once more")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="run: begin no more then")
     parser.add_argument("--gate", choices=("formulas", "checker"), default="formulas")
     options = parser.parse_intermixed_args()
     gate = Gate(options.gate)
@@ -207,7 +211,7 @@ def main() -> None:
     only = tuple(filter(None, options.only.split(",")))
     draw = Draw(options.per_module, options.seed, only, gate)
     if options.job == "run":
-        run(draw, options.jobs, options.again)
+        run(draw, options.jobs, options.again, options.seconds)
     else:
         text = table(draw)
         page = PAGE.read_text(encoding="utf-8")

@@ -5,9 +5,11 @@ until a test dies or a minute of the tests that reach the changed line is throug
 from __future__ import annotations
 
 import json
+import math
 import os
 import select
 import signal
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -35,37 +37,47 @@ class Verdict:
     killer: str
 
 
-def judge(
-    root: Path, reach: Reach, chosen: list[Mutant], jobs: int, progress: Callable[[Verdict], None]
-) -> None:
-    """Report the verdict on every mutant, `jobs` children at a time; cost: the tests that reach it.
+@dataclass(frozen=True)
+class Bench:
+    """Where mutants are judged: the tree, what its tests reach, how many children at a time, and
+    the moment (of the monotonic clock) after which no mutant is begun.
+    """
+
+    root: Path
+    reach: Reach
+    jobs: int
+    end: float = math.inf
+
+
+def judge(bench: Bench, chosen: list[Mutant], progress: Callable[[Verdict], None]) -> None:
+    """Report the verdict on every mutant; cost: the tests that reach it.
 
     Changes of what runs at import come first, in children that import the package anew; then the
     package is loaded, and the children of that process exchange the bodies of functions only.
     """
     load_libraries()
-    _judge(root, reach, [m for m in chosen if m.runs_at_import], jobs, progress)
-    load_package(root)
-    _judge(root, reach, [m for m in chosen if not m.runs_at_import], jobs, progress)
+    _judge(bench, [m for m in chosen if m.runs_at_import], progress)
+    load_package(bench.root)
+    _judge(bench, [m for m in chosen if not m.runs_at_import], progress)
 
 
-def _judge(
-    root: Path, reach: Reach, chosen: list[Mutant], jobs: int, progress: Callable[[Verdict], None]
-) -> None:
+def _judge(bench: Bench, chosen: list[Mutant], progress: Callable[[Verdict], None]) -> None:
     trusted: set[str] = set()  # tests that killed and were seen to pass without the change
     waiting: list[Mutant] = list(reversed(chosen))
     running: dict[int, tuple[int, Mutant]] = {}
     try:
         while waiting or running:
-            while waiting and len(running) < jobs:
+            if time.monotonic() > bench.end:
+                waiting.clear()
+            while waiting and len(running) < bench.jobs:
                 mutant = waiting.pop()
-                process, pipe = _fork(lambda m=mutant: meet(root, reach, m, trusted))
+                process, pipe = _fork(lambda m=mutant: meet(bench.root, bench.reach, m, trusted))
                 running[pipe] = process, mutant
-            for pipe in select.select(list(running), [], [])[0]:
+            for pipe in select.select(list(running), [], [])[0] if running else ():
                 process, mutant = running.pop(pipe)
                 outcome, killer = _answer(process, pipe) or (DIED, NO_ANSWER)
                 trusted.add(killer)
-                progress(Verdict(mutant, outcome, len(reach.tests(mutant)), killer))
+                progress(Verdict(mutant, outcome, len(bench.reach.tests(mutant)), killer))
     finally:
         for process, _ in running.values():
             os.kill(process, signal.SIGKILL)

@@ -114,6 +114,9 @@ from globalmin.regularized.squares import SquaresNetwork as SquaresNetwork
 from globalmin.regularized.squares import SquaresPenalty as SquaresPenalty
 from globalmin.regularized.squares_training import SquaresRun as SquaresRun
 from globalmin.regularized.squares_training import train_squares as train_squares
+from globalmin.regularized.stream import AdditiveStreamedFit as AdditiveStreamedFit
+from globalmin.regularized.stream import fit_additive_stream as fit_additive_stream
+from globalmin.regularized.stream_network import AdditiveStreamNetwork as AdditiveStreamNetwork
 from globalmin.regularized.train import train_regularized as train_regularized
 from globalmin.reproductions import reproduce as reproduce
 from globalmin.shallow.from_start import prove_start as prove_start

@@ -9,8 +9,19 @@ import time
 import numpy as np
 import pytest
 from bench import __main__ as command
-from bench.contests import contest, convex, growth, kernels, page, proofs, regressions, training
+from bench.contests import (
+    contest,
+    convex,
+    growth,
+    kernels,
+    page,
+    proofs,
+    regressions,
+    tangents_peer,
+    training,
+)
 from bench.contests.contest import Contender, Contest, Outcome, Score
+from bench.contests.tangents_peer import Peer
 
 
 class Clock:
@@ -159,10 +170,47 @@ def test_the_convex_solvers_agree():
 def test_plain_kernels_are_the_kernels():
     X = np.random.default_rng(1).standard_normal((20, kernels.D))
     X /= np.linalg.norm(X, axis=1)[:, None]
-    for asked in (kernels._shallow(X), kernels._deep(X, 5)):
-        ours, plain = (contender.run().quality for contender in asked.contenders)
-        assert ours < 1e-12  # entries of size 1, a few roundings each
-        assert plain == 0.0
+    peer = StoodIn()
+    for asked in (kernels._shallow(X, peer), kernels._deep(X, 5, peer)):
+        ours, plain, other = (contender.run() for contender in asked.contenders)
+        assert ours.quality < 1e-12  # entries of size 1, a few roundings each
+        assert plain.quality == 0.0
+        assert ours.seconds is not None
+        assert other.seconds == 3.0  # what it says of itself
+        assert other.quality > 0.01
+    assert peer.asked == [("gram", 1), ("ntk", 5)]
+
+
+class StoodIn(Peer):
+    """A process that answers zeros."""
+
+    def __init__(self) -> None:
+        self.asked = []
+
+    def kernel(self, name: str, depth: int) -> tuple[np.ndarray, float]:
+        self.asked.append((name, depth))
+        return np.zeros((20, 20)), 3.0
+
+
+def test_a_contender_without_its_environment_is_absent(monkeypatch, tmp_path):
+    monkeypatch.delenv("NEURAL_TANGENTS_PYTHON", raising=False)
+    script = tmp_path / "fails.sh"
+    script.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
+    script.chmod(0o755)
+    monkeypatch.setattr(tangents_peer, "SCRIPT", script)
+    peer = Peer(np.eye(3))
+    absent = Contender("them", lambda: Outcome(float(peer.kernel("gram", 1)[1])))
+    ours = Contender("ours", lambda: Outcome(0.0))
+    scores = contest.measured(Contest("job", "size", [ours, absent], "none"), 1)
+    assert scores["them"].absent == "not installed: neural_tangents"
+    peer.close()
+
+
+def test_seconds_that_a_contender_measures_itself_count(clock):
+    made = clock.contender("ours", 7.0)
+    said = Contender("said", lambda: Outcome(1.0, seconds=made.run().quality * 0.25))
+    assert contest.timed(made, "CPU", 2)[0] == 7.0
+    assert contest.timed(said, "CPU", 2)[0] == 0.25
 
 
 def test_proof_and_check_are_of_the_trained_network(tmp_path):

@@ -20,6 +20,8 @@ import globalmin as gm
 from globalmin_check import check_file
 
 ROOT = Path(__file__).resolve().parents[2]
+CHECKER_TESTS = ["tests/checker", "tests/corpus", "tests/mutation/test_regularized_attacks.py"]
+SECONDS = float(os.environ.get("GLOBALMIN_MUTANTS", "inf"))  # after which no mutant is begun
 ALONE = """
 import sys
 sys.path.append(sys.argv[1])
@@ -134,7 +136,7 @@ def _percent(folder, package, tests):
 @pytest.mark.parametrize(
     ("name", "package", "tests"),
     [
-        ("checker", "globalmin_check", ["tests/checker", "tests/corpus"]),
+        ("checker", "globalmin_check", CHECKER_TESTS),
         ("store", "globalmin.sweep", ["tests/sweep"]),
         ("proving", "globalmin.proving", ["tests/proving", "tests/acceptance/test_refusals.py"]),
     ],
@@ -155,7 +157,7 @@ def test_mutants_of_the_checker_die(record_property):
         settings = gate.settings()
         package, tests = settings["package"], settings["tests"]
         record_reach(ROOT, gate.folder, package, tests, jobs=2, keeps_others=False)
-    run(draw, 2, again=True)
+    run(draw, 2, True, SECONDS)
     keys = [mutant.key for mutant in sample(draw)]
     score = Score.of(keys, gate.outcomes(), gate.outcomes(first=True), gate.excused())
     record_property("mutants", score.mutants)

@@ -199,7 +199,8 @@ def test_no_proposal_is_trusted():
     for weights in ([one + 1], [one - 1], [-one], [2 * one]):
         assert not prove(cone, 1, cone_proposals.Proposal(good, [place], weights))
     two = [place, cone.rays[1]]
-    assert not prove(cone, 1, cone_proposals.Proposal(good, two, [2 * one, -one]))
+    for below in (one, 1):
+        assert not prove(cone, 1, cone_proposals.Proposal(good, two, [one + below, -below]))
     for slope in (one + 1, -1):
         assert not prove(cone, 1, cone_proposals.Proposal(good, slopes=[slope]))
     for q in ([0.0, 0.999], [0.5, 1.0], [0.0, 2.0], [float("nan")] * 2, [0.0, float("inf")]):
@@ -290,3 +291,12 @@ def test_slopes_between_zero_and_one_close_a_maximum_at_a_kink():
     square = largest_square([[F(x) for x in row] for row in rows], [F(x) for x in u])
     bound = F(float(square) ** 0.5) * (1 + F(1, 10**9))
     assert cones_hold(rows, u, bound, ExactChecks(Budget())) is True
+
+
+def test_slopes_turn_to_where_q_is_shorter():
+    """q = p - slope row falls by the change of the slope times the row: the shortest is reached at
+    the projection, cut off at 0 and 1.
+    """
+    rows, q = [[2.0, 0.0], [0.0, 4.0]], [0.5, -1.0]
+    assert cone_proposals._turned(rows, [0.25, 0.125], q) == [0.5, 0.0]
+    assert cone_proposals._turned([[1.0, 0.0]], [0.5], [3.0, 0.0]) == [1.0]

@@ -244,3 +244,14 @@ def test_row_sums_of_strips_are_those_of_the_whole_matrix():
     for start, end in ((0, 4), (4, 8), (8, 11)):
         definite._add_row_sums(rows, A[start:end, :end].copy(), start)
     assert np.array_equal(rows, A.sum(axis=1))
+
+
+def test_sizes_of_a_factor_are_at_least_their_sums_in_every_row(monkeypatch: pytest.MonkeyPatch):
+    L = np.tril(np.random.default_rng(SEED).normal(size=(23, 23)))
+    exact = [[abs(Fraction(x)) for x in row] for row in L.tolist()]
+    columns = [sum((row[j] for row in exact), Fraction(0)) for j in range(23)]
+    for strip in (256, 7):
+        monkeypatch.setattr(definite, "STRIP", strip)
+        for row, found in zip(exact, definite._size_sums(L).tolist(), strict=True):
+            true = sum((a * b for a, b in zip(row, columns, strict=True)), Fraction(0))
+            assert true <= Fraction(found) <= true * Fraction(1 + 1e-12)

@@ -7,10 +7,12 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.checker import cases
 from tests.mutation.fast_differences import difference
@@ -72,6 +74,56 @@ def test_honest_files_are_accepted_by_floats_alone(activation: str, trained: str
     assert [claim.bits for claim in result.claims] == [53, 53]
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_honest_relu_files_are_accepted_by_floats_alone(seed: int):
+    net = cases.relu_network(8, 6, 7, seed=seed)
+    raw = cases.build_relu(net, [cases.relu_claim(net)])
+    result = check_bytes(raw, route="fast")
+    assert result.verdict is Verdict.ACCEPTED, result.reason
+    assert not difference(raw, Counter())
+
+
+def orthogonal_rows(error: float) -> bytes:
+    """Two orthogonal rows; the first neuron does not see the second, long row, so that its margin
+    counts there and not the length of the row.
+    """
+    X, W_hat = np.array([[1.0, 0.0], [0.0, 100.0]]), np.array([[1.0, -1e-3], [-1.0, 1.0]])
+    y = np.maximum(X @ W_hat.T, 0.0).sum(axis=1) + np.array([error, 0.0])
+    net = cases.Relu(X, y, W_hat, np.ones(2), W_hat, np.array([0, 1]))
+    fields, tensors = cases.relu_claim(net)
+    return cases.build_relu(net, [({**fields, "R": "100", "loss_upper": "100"}, tensors)])
+
+
+def test_margins_of_relu_cells_are_those_of_the_balls():
+    """With the residual the pairs that need the second condition become more, until one fails."""
+    counts: Counter[str] = Counter()
+    words: set[str] = set()
+    for error in (1e-4, 1e-3, 1e-2, 0.1, 0.9, 1.1, 3.0):
+        raw = orthogonal_rows(error)
+        assert not difference(raw, counts)
+        fast, exact = (check_bytes(raw, route=route).claims[0] for route in ("fast", "exact"))
+        assert (fast.verdict is Verdict.ACCEPTED) == (exact.verdict is Verdict.ACCEPTED)
+        if fast.verdict is Verdict.ACCEPTED:
+            one, other = ([x.left for x in c.checks if x.number == "R6"] for c in (fast, exact))
+            assert one == other
+            words |= set(one)
+    assert any(" 0 of them by the second" in word for word in words)
+    assert len(words) > 1
+    assert counts["UNDECIDED/REJECTED"] > 0
+
+
+def test_a_pre_activation_of_exactly_zero_is_inactive_in_floats_too():
+    net = cases.relu_network(8, 6, 7, seed=2)
+    W_hat = net.W_hat.copy()
+    W_hat[0] = 0.0
+    for place in (net.T[1:], net.T):
+        dead = replace(net, W_hat=W_hat, T=place)
+        raw = cases.build_relu(dead, [cases.relu_claim(dead)])
+        counts: Counter[str] = Counter()
+        assert not difference(raw, counts)
+        assert check_bytes(raw, route="fast").verdict is not Verdict.MALFORMED
+
+
 def test_the_verdict_names_route_blas_and_what_is_trusted():
     raw = interpolation()
     fast, exact = check_bytes(raw, route="fast"), check_bytes(raw, route="exact")
@@ -115,6 +167,14 @@ def test_auto_takes_the_exact_route_first_where_it_is_quick(monkeypatch: pytest.
     assert check_bytes(raw).claims[0].route == "exact"
     monkeypatch.setattr(choice_module, "EXACT_FIRST", 0)
     assert check_bytes(raw).claims[0].route == "fast"
+
+
+def test_auto_takes_floats_sooner_in_a_process_that_has_numpy(monkeypatch: pytest.MonkeyPatch):
+    raw = interpolation()
+    monkeypatch.setattr(choice_module, "EXACT_FIRST_BESIDE_NUMPY", 0)
+    assert check_bytes(raw).claims[0].route == "fast"
+    monkeypatch.setattr(choice_module, "_has_numpy", lambda: False)
+    assert check_bytes(raw).claims[0].route == "exact"
 
 
 def test_what_floats_leave_open_goes_to_balls(monkeypatch: pytest.MonkeyPatch):

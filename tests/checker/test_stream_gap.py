@@ -2,6 +2,7 @@
 read, form, both checkers.
 """
 
+import sys
 from array import array
 from collections.abc import Callable
 from dataclasses import replace
@@ -326,3 +327,52 @@ def test_files_that_hold_no_such_rows_are_undecided(tmp_path: Path) -> None:
         assert "not a float64 array in row order with 3 columns" in found.reason
     with pytest.raises(OSError, match="nothing"):
         check_file(certificate, rows=[tmp_path / "nothing.csv"])
+
+
+ODD_ROWS = {
+    "not UTF-8.csv": b"x0,x1,y\n\xff\xfe,1,2\n",  # these two once ended the checker
+    "a long field.csv": b"x0,x1,y\n1,2," + b"9" * 200_000 + b"\n",
+    "an open quote.csv": b'x0,x1,y\n"1,2,3\n',
+    "a zero byte.csv": b"x0,x1,y\n1,\x002,3\n",
+    "infinite.csv": b"x0,x1,y\n1e999,2,3\n",
+    "no number.csv": b"x0,x1,y\nnan,2,3\n",
+    "cut header.npy": b"\x93NUMPY\x01\x00",
+    "no header.npy": b"\x93NUMPY\x01\x00\x08\x00xxxxxxxx",
+    "a list.npy": b"\x93NUMPY\x01\x00\x02\x00[]",
+    "brackets.npy": b"\x93NUMPY\x01\x00\xff\xff" + b"(" * 65535,
+    "garbage.parquet": b"PAR1 and nothing else",
+}
+
+
+@pytest.mark.parametrize("name", ODD_ROWS)
+def test_odd_files_of_rows_get_a_verdict_and_never_an_acceptance(name: str, tmp_path: Path) -> None:
+    _, blob = made()
+    (tmp_path / "stream.gmc").write_bytes(blob)
+    (tmp_path / name).write_bytes(ODD_ROWS[name])
+    found = check_file(tmp_path / "stream.gmc", rows=[tmp_path / name])
+    assert found.verdict in (Verdict.UNDECIDED, Verdict.REJECTED), found.reason
+
+
+def test_arrays_that_end_within_a_row_and_parquet_with_gaps_are_undecided(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    case, blob = made()
+    (tmp_path / "stream.gmc").write_bytes(blob)
+    whole = write(tmp_path / "rows.npy", case.rows).read_bytes()
+    (tmp_path / "rows.npy").write_bytes(whole[:-4])
+    gaps = {"x0": [1.0, None], "x1": [1.0, 2.0], "y": [0.0, 1.0]}
+    pq.write_table(pa.table(gaps), tmp_path / "rows.parquet")
+    for name, words in (("rows.npy", "ends within a row"), ("rows.parquet", "has gaps")):
+        found = check_file(tmp_path / "stream.gmc", rows=[tmp_path / name])
+        assert found.verdict is Verdict.UNDECIDED
+        assert words in found.reason
+
+
+def test_parquet_without_pyarrow_is_undecided(tmp_path: Path, monkeypatch: Any) -> None:
+    _, blob = made()
+    (tmp_path / "stream.gmc").write_bytes(blob)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    (tmp_path / "rows.parquet").write_bytes(b"")
+    found = check_file(tmp_path / "stream.gmc", rows=[tmp_path / "rows.parquet"])
+    assert "needs pyarrow" in found.reason

@@ -87,6 +87,7 @@ def test_forged_files_are_well_formed_and_false(tmp_path):
     path = made(tmp_path, 1)["tanh"]
     found = [check_bytes(raw) for raw in forged(path.read_bytes())]
     assert {result.verdict.value for result in found} == {"REJECTED"}
+    assert all(result.claims for result in found)  # by a check of a claim, not by a digest
     assert len(found) == 20
     assert check_file(path).verdict.value == "ACCEPTED"
 

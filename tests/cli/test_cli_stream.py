@@ -30,9 +30,29 @@ def test_a_table_is_streamed_certified_and_checked_with_its_rows(run, rows, tmp_
     assert facts["network"]["columns"] == ["a", "b", "y"]
     assert facts["statement"].startswith("For all rows whose sums are those of the file")
     assert json.loads((out / "fit.json").read_text())["relative_gap"] == facts["relative_gap"]
+    page = (out / "report.html").read_text()
+    assert "a × b" in page
+    assert "globalmin-check certificate.gmc --rows rows.csv" in page
+    again = run("report", out)
+    assert (again.code, (out / "report.html").read_text()) == (0, page)
+    damaged = json.loads((out / "fit.json").read_text()) | {"gap": 0.0}
+    (out / "fit.json").write_text(json.dumps(damaged))
+    assert "not a smaller one" in run("report", out).err
     found = check_file(out / "certificate.gmc", rows=[rows])
     assert found.statement.startswith("All rows were read")
     same = gm.fit_stream(rows, target="y", features=["a", "b"], weight_decay=2.0)
+    assert (out / "certificate.gmc").read_bytes() == same.certificate
+
+
+def test_an_additive_network_is_streamed_and_checked_with_its_rows(run, rows, tmp_path):
+    out = tmp_path / "o"
+    ended = run("fit", rows, "-t", "y", "--stream", "--model", "additive", "--weight-decay", 2,
+                "--out", out, "--json")  # fmt: skip
+    facts = json.loads(ended.out)
+    assert (ended.code, facts["verdict"], facts["network"]["model"]) == (0, "ACCEPTED", "additive")
+    found = check_file(out / "certificate.gmc", rows=[rows])
+    assert found.statement.startswith("All rows were read")
+    same = gm.fit_additive_stream(rows, target="y", weight_decay=2.0)
     assert (out / "certificate.gmc").read_bytes() == same.certificate
 
 
@@ -49,7 +69,11 @@ def test_the_table_on_screen_names_the_check_with_rows(run, rows, tmp_path):
         (("-t", "y", "--stream"), "--stream needs a number as --weight-decay"),
         (("-t", "y", "-t", "a", "--stream", "--weight-decay", 1), "give --target once"),
         (("-t", "y", "--stream", "--weight-decay", 1, "--drop", "a"), "--drop does not go with"),
-        (("-t", "y", "--stream", "--weight-decay", 1, "--model", "deep"), "--model does not go"),
+        (("-t", "y", "--stream", "--weight-decay", 1, "--model", "deep"), "streams fit quadratic"),
+        (
+            ("-t", "y", "--stream", "--weight-decay", 1, "--model", "additive", "--no-bias"),
+            "--no-bias does not go",
+        ),
     ],
 )
 def test_what_a_stream_needs_is_said(run, rows, tmp_path, options, words):

@@ -14,6 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from tests.corpus.corpus_accepted import accepted
+from tests.corpus.corpus_additive_stream import (
+    additive_stream_accepted,
+    additive_stream_malformed,
+    additive_stream_rejected,
+)
 from tests.corpus.corpus_families_accepted import family_accepted
 from tests.corpus.corpus_families_malformed import family_malformed
 from tests.corpus.corpus_families_rejected import family_rejected
@@ -88,6 +93,7 @@ def _families() -> tuple[dict[str, File], dict[str, Any]]:
         | several_rejected()
         | patches_rejected()
         | stream_rejected()
+        | additive_stream_rejected()
         | previous_bugs_rejected()
     )
     undecided = started_undecided()
@@ -100,6 +106,7 @@ def _families() -> tuple[dict[str, File], dict[str, Any]]:
         | several_accepted()
         | patches_accepted()
         | stream_accepted()
+        | additive_stream_accepted()
     )
     broken = (
         family_malformed()
@@ -110,6 +117,7 @@ def _families() -> tuple[dict[str, File], dict[str, Any]]:
         | several_malformed()
         | patches_malformed()
         | stream_malformed()
+        | additive_stream_malformed()
         | previous_bugs_malformed()
     )
     files: dict[str, File] = {f"accepted/{name}.gmc": (raw, None) for name, raw in honest.items()}

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tests.oracles import fraction_additive_stream as additive
 from tests.oracles import fraction_deep_claims as deep
 from tests.oracles import fraction_factorization_claims as factorization
 from tests.oracles import fraction_filter_claims as one_filter
@@ -56,6 +57,12 @@ def _walks(raw: bytes, data: bytes | None) -> Iterator[Walk]:
     elif kind == "stream":
         file = stream.read_stream(raw)
         yield from (("stream-gap", stream.stream_checks(file, claim)) for claim in file.claims)
+    elif kind == "additive-stream":
+        parts = additive.read_additive(raw)
+        yield from (
+            ("additive-stream-gap", additive.additive_checks(parts, claim))
+            for claim in parts.claims
+        )
     elif kind == "patches":
         cut = patches.read_patches(raw, data)
         yield from (

@@ -77,6 +77,7 @@ SAID = {
         "All rows were read, and have the digests and the sums of the file.",
         "23000 ACCEPTED",
         "20500",
+        "ACCEPTED 20000 True",
     ),
     "factorization.md": (
         "ACCEPTED The stored factors U (300 x 5)",

@@ -11,7 +11,8 @@ import pytest
 
 import globalmin as gm
 from globalmin import estimators
-from globalmin.estimators._gap import Gap, above
+from globalmin.estimators._gap import Gap
+from globalmin.proving.rounded_text import above, below
 from globalmin_check import check_file
 
 rng = np.random.default_rng(0)
@@ -132,5 +133,18 @@ def test_bounds_are_printed_rounded_up():
     assert above(1.2e-7) in ("1.2e-07", "1.3e-07")
     assert Fraction(above(1.2e-7)) >= Fraction(1.2e-7)
     assert above(math.inf) == "inf"
+    assert (above(-1.239, 3), below(-1.231, 3), below(1.2399, 3)) == ("-1.23", "-1.24", "1.23")
+    assert above(99.91, 3) == "100"
     said = str(Gap(3.0, 1.01e-3, 3.31e-4, 1e-3, "network", "ACCEPTED", notes=("n",)))
     assert "more than 0.0011 below the 3 of this one: 0.00034 of it" in said
+
+
+def test_the_share_of_a_poisson_gap_is_one_of_what_can_be_gained():
+    counts = np.round(np.exp(SMOOTH - SMOOTH.min()))
+    model = gm.AdditiveNetworkRegressor(loss="poisson", weight_decay=2.0).fit(X, counts)
+    least = counts[counts > 0] @ (1.0 - np.log(counts[counts > 0]))
+    share = model.gap_ / (model.objective_ - least)
+    assert model.relative_gap_ == pytest.approx(share, rel=1e-6)
+    assert f"{above(model.relative_gap_)} of what it is above the least" in model.gap_statement()
+    plain = gm.AdditiveNetworkRegressor(weight_decay=2.0).fit(X, SMOOTH)
+    assert f"{above(plain.relative_gap_)} of it, where" in plain.gap_statement()

@@ -5,13 +5,14 @@ that a strong one kills.
 from __future__ import annotations
 
 import ast
+import math
 from pathlib import Path
 from types import FunctionType
 
 import pytest
 from scripts.mutants.__main__ import Draw, Score, sample, with_section
 from scripts.mutants.child import Living, exchange
-from scripts.mutants.gate import DIED, SURVIVED, UNREACHED, meet
+from scripts.mutants.gate import DIED, SURVIVED, UNREACHED, Bench, Verdict, judge, meet
 from scripts.mutants.reach import Reach
 from scripts.mutants.sites import Mutant, apply, mutants
 
@@ -133,3 +134,15 @@ def test_one_section_of_the_page_is_replaced_and_the_others_stay():
     page = "# Title\n\nWords.\n\n## One\n\n1\n\n## Two\n\n2\n"
     assert with_section(page, "One", "3\n") == page.replace("1", "3")
     assert with_section(page, "Three", "3\n") == page + "\n## Three\n\n3\n"
+
+
+def test_no_mutant_is_begun_when_the_time_is_over(project: Path, monkeypatch):
+    monkeypatch.setattr("scripts.mutants.gate.load_libraries", lambda: None)
+    monkeypatch.setattr("scripts.mutants.gate.load_package", lambda root: None)
+    test = "test_strong.py::test_strong"
+    reach = Reach({"src/planted_energy.py": {line: [test] for line in range(10)}}, {test: 0.1})
+    chosen = [m for m in mutants(FORMULA, "planted_energy") if m.change == "exponent + 1"]
+    for end, outcomes in ((0.0, []), (math.inf, [DIED])):
+        found: list[Verdict] = []
+        judge(Bench(project, reach, 1, end), chosen, found.append)
+        assert [verdict.outcome for verdict in found] == outcomes

@@ -19,6 +19,7 @@ from math import isqrt
 from typing import Any
 
 from tests.corpus.whole_files import Whole
+from tests.oracles import fraction_additive_stream as additive
 from tests.oracles import fraction_deep_claims as deep
 from tests.oracles import fraction_factorization_claims as factorization
 from tests.oracles import fraction_filter_claims as one_filter
@@ -143,6 +144,9 @@ def _checks(raw: bytes, bits: int) -> Iterator[Check]:
     if kind == "stream":
         stream = streams.read_stream(raw)
         return streams.stream_checks(stream, stream.claims[0])
+    if kind == "additive-stream":
+        parts = additive.read_additive(raw)
+        return additive.additive_checks(parts, parts.claims[0])
     certificate = read(raw)
     claim = certificate.claims[0]
     return CHECKS[claim.kind](Network(certificate, bits), claim, Witnessed())

@@ -13,6 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 from flint import arb, ctx
+from tests.checker import additive_stream_cases as additive
 from tests.checker import factorization_cases as factorization
 from tests.checker import head_cases as head
 from tests.checker import patch_cases as patches
@@ -245,6 +246,20 @@ def _stream_objective(case: streams.Case) -> Fraction:
     """Loss and penalty at weight decay 1."""
     squares = sum((r * r for r in case.residuals(case.rows)), Fraction(0))
     return (squares + sum((Fraction(w) ** 2 for w in case.W.ravel().tolist()), Fraction(0))) / 2
+
+
+def gap_below_the_minimum_of_an_additive_stream(rng: Rng) -> Whole | None:
+    """additive-stream-gap: the sums are those of real rows, on which a known network is better by
+    more than the claimed gap.
+    """
+    known = additive.drawn(5, 1, cuts=(2,), seed=int(rng.integers(10**6)))
+    share = float(rng.choice([0.0, 0.5, 2.0]))
+    stored = replace(known, W=known.W * share, bias=known.bias * share)
+    better = stored.objective(1.0) - known.objective(1.0)
+    if better <= 0:
+        return None
+    file = opened(additive.build(stored, additive.parts(stored)))
+    return with_field(file, "gap", better * (1 - hair(rng)))
 
 
 def gap_below_the_best_head(rng: Rng) -> Whole | None:

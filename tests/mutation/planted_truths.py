@@ -392,6 +392,7 @@ PLANTS: dict[str, tuple[Plant, ...]] = {
     "dual-gap": (lambda rng: floor_above_the_network(rng, "dual-gap"),),
     "unused-terms": (lambda rng: floor_above_the_network(rng, "unused-terms"),),
     "stream-gap": (minima.gap_below_the_minimum_of_a_stream,),
+    "additive-stream-gap": (minima.gap_below_the_minimum_of_an_additive_stream,),
 }
 
 

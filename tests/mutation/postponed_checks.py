@@ -313,6 +313,7 @@ KNOTS: dict[str, tuple[Knot, ...]] = {
         Knot("H6", "mu of rows", "mu"),
     ),
     "stream-gap": (Knot("H5", "H5", "v_max"), Knot("H6", "H6", "v_max")),
+    "additive-stream-gap": (),  # no balls: all of it is exact
     "factorization-gap": (
         Knot("F2", "F2", "loss_upper", closed_form=exact.factor_loss),
         Knot("F4", "F4", "a"),

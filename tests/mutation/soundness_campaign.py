@@ -160,6 +160,8 @@ class Attacker:
 
     def _tied(self) -> Tied | None:
         knots = KNOTS[self.kind]
+        if not knots:
+            return None
         return cached_tie(self.kind, self.number(), knots[int(self.rng.integers(len(knots)))])
 
     def tie(self) -> Attack | None:
@@ -189,7 +191,10 @@ class Attacker:
         """
         number, knots = self.number(), KNOTS[self.kind]
         files = [base(self.kind, number)]
-        for index in self.rng.integers(len(knots), size=2):
+        for index in self.rng.integers(max(len(knots), 1), size=2):
+            if not knots:
+                files.append(nudged(self.rng, files[0]))
+                continue
             tied = cached_tie(self.kind, number, knots[int(index)])
             files.append(files[0] if tied is None else beside(tied, self.exponent(), self.side()))
         first, second = (files[int(i)] for i in self.rng.permutation(3)[:2])
@@ -247,6 +252,7 @@ class Attacker:
             "factorization-gap",
             "identifies",
             "stream-gap",  # without its rows it is about the stored sums
+            "additive-stream-gap",
         )
         if self.rng.random() < 0.3 and not moves_the_start:
             file = self.spoiled(file)

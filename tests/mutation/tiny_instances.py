@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from tests.checker import additive_stream_cases as additive
 from tests.checker import deep_cases as deep
 from tests.checker import deep_trajectory_cases as deep_runs
 from tests.checker import factorization_cases as factorization
@@ -563,6 +564,13 @@ def _stream_gap(rng: Rng, number: int) -> bytes:
     return _scaled(file, loss_upper=1.01, gap=1.5)
 
 
+def _additive_stream_gap(rng: Rng, number: int) -> bytes:
+    n, q = turn(number, (3, 1), (3, 2), (2, 1), (4, 1))
+    case = additive.drawn(n, q, cuts=turn(number, (1,), (), (1,)), seed=_seed(rng))
+    file = opened(additive.build(case, additive.parts(case)))
+    return _scaled(file, loss_upper=1.01, gap=1.5)
+
+
 RECIPES: dict[str, Recipe] = {
     "interpolation": _interpolation,
     "descent": _descent,
@@ -591,6 +599,7 @@ RECIPES: dict[str, Recipe] = {
     "unused-terms": regularized.unused_terms,
     "patch-interpolation": _patch_interpolation,
     "stream-gap": _stream_gap,
+    "additive-stream-gap": _additive_stream_gap,
 }
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from tests.oracles import (
+    fraction_additive_stream,
     fraction_deep_claims,
     fraction_deep_trajectory,
     fraction_factorization_claims,
@@ -101,6 +102,7 @@ OTHER_NETWORKS = {
     "regularized": fraction_regularized,
     "patches": fraction_patch_claims,
     "stream": fraction_stream_claims,
+    "additive-stream": fraction_additive_stream,
 }
 
 

@@ -46,6 +46,7 @@ THEOREMS = {
     "unused-terms": "unused-terms/1",
     "patch-interpolation": "patch-cell/1",
     "stream-gap": "quadratic-shards/1",
+    "additive-stream-gap": "additive-shards/1",
 }
 BLANK_SEAL = "0" * 64
 

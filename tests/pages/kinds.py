@@ -82,6 +82,10 @@ MADE: dict[str, Callable[[Path], Path]] = {
     "quadratic": lambda folder: _fit(folder, 24, "--activation", "quadratic", "--test-size", 0),
     "deep": lambda folder: _fit(folder, 14, "--depth", 2, "--width", 16, "--activation", "tanh"),
     "additive": lambda folder: _fit(folder, 60, "--model", "additive", "--weight-decay", 2),
+    "stream": lambda folder: _fit(folder, 60, "--stream", "--weight-decay", 2),
+    "additive stream": lambda folder: _fit(
+        folder, 60, "--stream", "--model", "additive", "--weight-decay", 2
+    ),
     "table as it is": lambda folder: _people(folder, "--interpolate"),
     "squares": lambda folder: _people(folder, "--model", "quadratic", "--weight-decay", 2),
     "sweep": _sweep,

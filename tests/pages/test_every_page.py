@@ -12,6 +12,7 @@ from tests.pages.kinds import MADE
 
 LEAST_FIGURES = {
     "fit": 3, "fit of two targets": 6, "relu": 3, "quadratic": 2, "deep": 2, "additive": 1,
+    "stream": 3, "additive stream": 3,
     "table as it is": 3, "squares": 1, "sweep": 1, "inspection": 3, "reproduction": 1,
     "explorer": 6,
 }  # fmt: skip

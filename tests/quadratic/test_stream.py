@@ -14,9 +14,10 @@ from tests.oracles import fraction_stream_claims
 
 import globalmin as gm
 from globalmin.data.chunks import chunks_of
+from globalmin.data.row_scaling import RowScaling
 from globalmin.errors import CannotCertify, DataError
 from globalmin.quadratic.claims.stream_gap import shard_sums
-from globalmin.quadratic.shard_moments import BLOCK, RowPlan, RowScaling, shards_of
+from globalmin.quadratic.shard_moments import BLOCK, RowPlan, shards_of
 from globalmin.quadratic.solve import solve_quadratic
 from globalmin.quadratic.stream import StreamedFit
 

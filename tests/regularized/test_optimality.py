@@ -11,6 +11,7 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 import globalmin as gm
 from globalmin.errors import DataError
+from globalmin.proving.rounded_text import above
 from globalmin.regularized.objective import objective
 from globalmin.regularized.own_network import read_model
 
@@ -35,7 +36,23 @@ def test_golden_example() -> None:
     assert found.lower_bound == pytest.approx(2 * t - t * t, rel=1e-5)
     assert found.lower_bound <= 2 * t - t * t
     assert found.best_objective == pytest.approx(2 * t - t * t, rel=1e-6)
-    assert "no ReLU network of any width is below" in str(found)
+    said = str(found)
+    assert said.startswith("No ReLU network of any width has an objective more than ")
+    assert f"{above(found.gap)} below the 0.90625 of this one: " in said
+    assert f"{above(found.relative_gap)} of it (floor " in said
+    assert "proved by columns, file ACCEPTED)" in said
+    printed = float(said.partition("(floor ")[2].split()[0])
+    assert found.lower_bound * (1.0 - 1e-5) < printed <= found.lower_bound
+
+
+def test_the_share_of_a_poisson_gap_is_not_said_to_be_one_of_the_objective() -> None:
+    X, y = _table(20, 1)
+    counts = np.round(np.exp(1.0 + y))
+    found = gm.optimality_gap(([[0.5]], [0.0], [0.5]), (X, counts), "poisson", weight_decay=1.0)
+    assert found.verdict == "ACCEPTED"
+    assert f"{above(found.relative_gap)} of what it is above the least that any" in str(found)
+    model = gm.ReluNetworkRegressor(loss="poisson", weight_decay=1.0, random_state=0)
+    assert "of what it is above the least" in model.fit(X, counts).gap_statement()
 
 
 def test_gap_of_a_bad_network_is_wide_and_that_of_the_best_one_is_not() -> None:

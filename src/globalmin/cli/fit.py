@@ -117,7 +117,8 @@ SAMPLE_WEIGHT = typer.Option(
 )
 STREAM = typer.Option(
     "--stream",
-    help="Read the table once and never hold it: a quadratic network with --weight-decay B.",
+    help="Read the table in blocks and never hold it: a quadratic network, or --model additive, "
+    "with --weight-decay B.",
     rich_help_panel=REGULARIZED,
 )
 FORCE = typer.Option("--force", help="Replace an earlier fit in the output folder.")
@@ -211,7 +212,7 @@ def fit(
     folder = asked_for.check_output(out or Path(f"{data.stem}-fit"), force=force)
     if stream:
         _refuse_beside_stream(ctx)
-        how = (decay_number(weight_decay), bias, folder, quiet or json)
+        how = (model, decay_number(weight_decay), bias, folder, quiet or json)
         return _streamed(data, asked_for.check_targets(target), use, how, as_json=json)
     is_regularized = _road(ctx, model, interpolate=interpolate, scaling=scaling)
     depth = 3 if model == "deep" and depth is None else depth
@@ -257,7 +258,7 @@ def fit(
     return _interpolated(options, as_json=json)
 
 
-STREAMED = {"data", "target", "stream", "use", "weight_decay", "bias", "out", "force"}
+STREAMED = {"data", "target", "stream", "use", "weight_decay", "bias", "out", "force", "model"}
 STREAMED |= {"json", "quiet"}
 
 
@@ -277,7 +278,7 @@ def _streamed(
     data: Path,
     targets: tuple[str, ...],
     use: list[str] | None,
-    how: tuple[float, bool, Path, bool],
+    how: tuple[str, float, bool, Path, bool],
     *,
     as_json: bool,
 ) -> int:

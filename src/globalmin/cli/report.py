@@ -27,11 +27,13 @@ def report(
     from globalmin.cli.summary import proof_json
     from globalmin.cli.terminal import print_json
     from globalmin.files import save_atomically
-    from globalmin.report import regularized_page
+    from globalmin.report import regularized_page, stream_page
     from globalmin.report.page import FILENAME, render_folder
 
-    if (facts := regularized_page.read_facts(directory)) is not None:
-        page, verdicts = regularized_page.render(facts, directory)
+    for pages in (regularized_page, stream_page):
+        if (facts := pages.read_facts(directory)) is None:
+            continue
+        page, verdicts = pages.render(facts, directory)
         path = save_atomically(directory / FILENAME, page.encode("utf-8"))
         is_accepted = all(verdict == "ACCEPTED" for verdict in verdicts)
         code = terminal.ACCEPTED if is_accepted else terminal.NOT_CERTIFIED

@@ -9,7 +9,9 @@ without change of value, everything else is refused.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +51,19 @@ def available_bytes() -> int:
     return min(candidates)
 
 
+_SMALL = 2**24  # bytes; asking how much is free takes longer than a small job
+
+
+def _available_this_second() -> int:
+    """What was available when somebody last asked within this second."""
+    return _answer(available_bytes, int(time.monotonic()))
+
+
+@lru_cache(maxsize=1)
+def _answer(ask: Callable[[], int], _second: int) -> int:
+    return ask()
+
+
 def require_memory(n_bytes: int, what: str, *, limit: int | None = None) -> None:
     """Raise MemoryRefused when `what` needs more than `limit` bytes (default: what is available
     now).
@@ -61,7 +76,8 @@ used; take fewer samples or a machine with more memory
     """
     if limit is not None and limit < 0:
         raise DataError(f"limit={limit} is negative; give a number of bytes")
-    allowed = available_bytes() if limit is None else limit
+    asked = available_bytes if n_bytes > _SMALL else _available_this_second
+    allowed = asked() if limit is None else limit
     if n_bytes > allowed:
         raise MemoryRefused(
             f"{what} needs {n_bytes / GIB:.1f} GiB of memory, and {allowed / GIB:.1f} GiB may be "

@@ -43,7 +43,7 @@ KINDS: dict[tuple[str, bool], Any] = {
 
 # Where a model is left out of an automatic choice, because of what it would cost or prove.
 _QUADRATIC_PRODUCTS = 50_000_000  # n x d^2 x networks
-_RELU_COLUMNS = 2  # the search over cones proves gaps of a hundredth up to here, rarely beyond
+_RELU_COLUMNS = 2  # the search over cones proves small gaps in seconds up to here
 _RELU_ENTRIES = 2_000  # n x d x networks; forty trainings of the whole network
 
 
@@ -174,7 +174,10 @@ def left_out(name: str, rows: Rows) -> str:
     if name == "relu" and d == 1:
         return "left out: of one column it is the additive network"
     if name == "relu" and d > _RELU_COLUMNS:
-        return f"left out: with more than {_RELU_COLUMNS} columns its gap is rarely proved to 1 %"
+        return (
+            f"left out: with more than {_RELU_COLUMNS} columns the proof of its gap takes up to a "
+            "minute or stays above 1 %"
+        )
     if name == "relu" and rows.entries > _RELU_ENTRIES:
         return f"left out: {rows.entries:,} entries are more than {_RELU_ENTRIES:,}, too dear"
     return ""

@@ -7,7 +7,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Context, Decimal
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from globalmin.errors import DataError
 from globalmin.proving.claim import WIDEST_GAP, Proves
 from globalmin.proving.proof import Proof
+from globalmin.proving.rounded_text import above
 
 
 @dataclass(frozen=True)
@@ -63,13 +63,6 @@ class Gap:
             f"{self.value:.6g} of this one: {above(self.share)} {self.of}, where "
             f"{self.tolerance:g} was asked for ({notes})."
         )
-
-
-def above(value: float) -> str:
-    """Two digits, rounded up: a bound that is printed must be true as well."""
-    if not math.isfinite(value):
-        return str(value)
-    return f"{float(Context(prec=2, rounding=ROUND_CEILING).plus(Decimal(value))):.2g}"
 
 
 def part_of(value: Any, j: int) -> Any:

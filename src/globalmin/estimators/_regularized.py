@@ -24,7 +24,7 @@ from globalmin.estimators._gap import Gap, part_of
 from globalmin.files import canonical_json
 from globalmin.proving.producer import prove
 from globalmin.proving.proof import Proof, no_proof
-from globalmin.regularized.dual import saturated
+from globalmin.regularized.dual import saturated, scale_words
 from globalmin.regularized.objective import RegularizedProblem, objective
 from globalmin.regularized.preparation import (
     Choice,
@@ -223,6 +223,7 @@ class RegularizedEstimator(ProvedEstimator):
             self.gap,
             f"{_named(problem)} of any width",
             part_of(self.verdict_, j),
+            of=scale_words(problem),
             notes=(f"weight decay {problem.penalty.weight_decay:.4g}", *self._about_rows()),
         )
 

@@ -27,6 +27,7 @@ from globalmin.files import canonical_json
 from globalmin.losses import Loss
 from globalmin.proving.producer import prove
 from globalmin.proving.proof import Proof, no_proof
+from globalmin.regularized.dual import scale_words
 from globalmin.regularized.full_run import (
     FullRun,
     estimate_largest_decay,
@@ -116,6 +117,7 @@ class ReluNetworkEstimator(ProvedEstimator):
 
     def _store_runs(self, runs: Sequence[FullRun], proofs: Sequence[Proof]) -> None:
         self.networks_ = [run.network for run in runs]
+        self._scales = [scale_words(run.problem) for run in runs]
         self.width_ = _single([run.network.width for run in runs])
         self.objective_ = _single([run.objective for run in runs])
         self.bound_ = _single([constraint_of(proof) for proof in proofs])
@@ -190,6 +192,7 @@ class ReluNetworkEstimator(ProvedEstimator):
             self.gap,
             "ReLU network of any width",
             part_of(self.verdict_, j),
+            of=self._scales[j],
             notes=(f"weight decay {self.weight_decay_:.4g}", f"floor proved by {bound}"),
         )
 

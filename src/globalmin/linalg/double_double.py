@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,19 +25,19 @@ _PLACES = 512  # of the table of powers of two
 class Double(NamedTuple):
     """The numbers high + low, |low| below half a unit in the last place of high."""
 
-    high: Array
-    low: Array
+    high: Any  # arrays, or doubles for a constant
+    low: Any
 
 
 def _sum(a: Array, b: Array) -> Double:
-    """a + b exactly."""
+    """Exact sum."""
     s = a + b
     t = s - a
     return Double(s, (a - (s - t)) + (b - t))
 
 
 def _product(a: Array, b: Array) -> Double:
-    """a b exactly."""
+    """Exact product."""
     p = a * b
     a1, b1 = (x * 134217729.0 - (x * 134217729.0 - x) for x in (a, b))
     a2, b2 = a - a1, b - b1
@@ -45,15 +45,17 @@ def _product(a: Array, b: Array) -> Double:
 
 
 def plus(a: Double, b: Double) -> Double:
-    """a + b."""
+    """Sum."""
     s, e = _sum(a.high, b.high)
     return _sum(s, e + (a.low + b.low))
 
 
 def times(a: Double, b: Double) -> Double:
-    """a b."""
+    """Product."""
     p, e = _product(a.high, b.high)
-    return _sum(p, e + (a.high * b.low + a.low * b.high))
+    rest = e + (a.high * b.low + a.low * b.high)  # far below p
+    s = p + rest
+    return Double(s, rest - (s - p))
 
 
 def exactly(x: Array) -> Double:
@@ -65,12 +67,12 @@ def matrix_product(A: Array, B: Array) -> Double:
     """A B^T: rows are cut into slices whose products are exact in doubles."""
     bits = (53 - max(1, math.ceil(math.log2(A.shape[1])))) // 2
     left, right = _slices(A, bits), _slices(B, bits)
-    total = exactly(np.zeros((len(A), len(B))))
-    for a in range(_SLICES):
-        products = left[a] @ np.concatenate(right[: _SLICES - a]).T
-        for part in np.split(products, _SLICES - a, axis=1):
-            total = plus(total, exactly(part))
-    return total
+    parts = [
+        np.split(left[a] @ np.concatenate(right[: _SLICES - a]).T, _SLICES - a, axis=1)
+        for a in range(_SLICES)
+    ]
+    small = np.add.reduce([parts[a][b - a] for b in (3, 2) for a in range(b + 1)])
+    return plus(plus(_sum(parts[0][0], parts[0][1]), exactly(parts[1][0])), exactly(small))
 
 
 def _slices(A: Array, bits: int) -> list[Array]:
@@ -104,29 +106,29 @@ def exp_of_negative(a: Double) -> Double:
     r = plus(_sum(h - q * high, -q * middle), Double(low, -q * rest))
     x = r.high
     tail = x * (1 / 120 + x * (1 / 720 + x * (1 / 5040 + x / 40320)))
-    p = plus(_part(24, x), exactly(tail))
+    p = plus(_part(24), Double(tail, 0.0))
     for divisor in (6, 2, 1, 1):
-        p = plus(times(p, r), _part(divisor, x))
+        p = plus(_part(divisor), times(p, r))
     place = q.astype(np.int64)
     powers = _powers()
     p = times(p, Double(*(column[place % _PLACES] for column in powers)))
     return Double(*(np.ldexp(column, place // _PLACES) for column in p))
 
 
-def _part(divisor: int, like: Array) -> Double:
+@cache
+def _part(divisor: int) -> Double:
     """1/divisor."""
     exact = Fraction(1, divisor)
-    low = float(exact - Fraction(float(exact)))
-    return Double(np.full_like(like, float(exact)), np.full_like(like, low))
+    return Double(float(exact), float(exact - Fraction(float(exact))))
 
 
 @cache
 def _ln2() -> tuple[float, float, float]:
-    """ln 2/512 as a sum of two numbers of 33 bits and a double."""
+    """The logarithm of 2 over 512 as a sum of two numbers of 33 bits and a double."""
     from flint import arb
 
     with working_precision():
-        digits = int((arb.const_log2() * arb(2) ** 160).floor().unique_fmpz())
+        digits = int((arb.const_log2() * arb(2) ** 160).mid().floor().fmpz())
     scale = 2.0**-160 / _PLACES
     high, middle = (digits >> 127) << 127, ((digits & (2**127 - 1)) >> 94) << 94
     return high * scale, middle * scale, (digits - high - middle) * scale
@@ -164,15 +166,15 @@ def _softplus(z: Double) -> Double:
     sign = np.where(z.high >= 0, 1.0, -1.0)
     e = exp_of_negative(_scaled(z, -sign))
     log = np.log1p(e.high)
-    ratio = times(plus(_part(1, log), e), exp_of_negative(exactly(-log)))
-    excess = plus(ratio, exactly(np.full_like(log, -1.0)))
-    return plus(_scaled(z, np.maximum(sign, 0.0)), plus(exactly(log), excess))
+    ratio = times(plus(_part(1), e), exp_of_negative(Double(-log, 0.0)))
+    excess = plus(_part(-1), ratio)
+    return plus(_scaled(z, np.maximum(sign, 0.0)), plus(Double(log, 0.0), excess))
 
 
 def _sigmoid(z: Double) -> Double:
     """1/(1 + e^-z), by a division in doubles and one correction."""
     sign = np.where(z.high >= 0, 1.0, -1.0)
-    one = _part(1, sign)
+    one = _part(1)
     below = plus(one, exp_of_negative(_scaled(z, -sign)))
     guess = exactly(1.0 / below.high)
     share = plus(guess, times(guess, plus(one, _scaled(times(below, guess), -1.0))))
@@ -183,7 +185,7 @@ def _sigmoid(z: Double) -> Double:
 def _tanh(z: Double) -> Double:
     """2 sigmoid(2z) - 1."""
     share = _sigmoid(_scaled(z, 2.0))
-    return plus(_scaled(share, 2.0), _scaled(_part(1, z.high), -1.0))
+    return plus(_part(-1), _scaled(share, 2.0))
 
 
 _FUNCTIONS = {

@@ -102,7 +102,8 @@ class Gram:
         from scipy.linalg import LinAlgError, cholesky
 
         try:
-            return cholesky(self.values, lower=True, check_finite=False)
+            # of the transpose, which is the same matrix in the order that LAPACK reads
+            return cholesky(self.values.T, lower=True, check_finite=False)
         except LinAlgError:
             return None
 
@@ -176,7 +177,7 @@ def shift_without_witness(gram: Gram, terms: int) -> LowerWitness | None:
 
     try:
         shifted = _minus_shift(A, low - gap + 2.0 * room)
-        cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
+        cholesky(shifted.T, lower=True, overwrite_a=True, check_finite=False)
     except LinAlgError:
         return None
     return LowerWitness(low - gap, np.empty((0, 0)))

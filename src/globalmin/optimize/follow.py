@@ -50,6 +50,11 @@ class Progress:
         if self._live is not None:
             self._live.stop()
 
+    @property
+    def is_shown(self) -> bool:
+        """Whether anybody looks at it."""
+        return self._live is not None
+
     def update(self, iteration: int, words: str) -> None:
         """Redraw, at most ten times a second."""
         now = time.monotonic()
@@ -296,7 +301,8 @@ class Watch(Generic[P, Model]):
 
     def _show(self, point: P) -> Status | None:
         self._recorder.record(point, self.iteration)
-        self._progress.update(self.iteration, point.in_words())
+        if self._progress.is_shown:
+            self._progress.update(self.iteration, point.in_words())
         if self.monitor is None:
             return None
         step = Step(self.iteration, point, lambda: self._network(point))

@@ -9,55 +9,20 @@ Moments of shards add.
 
 from __future__ import annotations
 
-import hashlib
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from globalmin._types import Array
-from globalmin.errors import DataError
+from globalmin.data.row_scaling import RowScaling
+from globalmin.data.shards import RowDigest, WholeBlocks, cut, gamma
 from globalmin.linalg.symmetric import order_of
 from globalmin.quadratic.held_out import Moments
 
 BLOCK = 2048  # rows of one product: the fewer, the smaller the proved rounding
-LARGEST = 2.0**50  # of a scaled number, so that nothing overflows and underflow is negligible
-UNIT = 2.0**-53
-SAMPLE = 2**16  # first rows that the scaling is taken from
-
-
-@dataclass(frozen=True, eq=False)
-class RowScaling:
-    """x = (a - shift) scale for the inputs and, last, the label: short binary numbers, so that the
-    differences and products stay short in exact arithmetic.
-    """
-
-    shift: Array
-    scale: Array
-
-    @classmethod
-    def of(cls, rows: Array) -> RowScaling:
-        """Near the means and standard deviations of these rows (a column that does not vary keeps
-        its unit).
-        """
-        deviation = rows.std(axis=0)
-        size = np.abs(rows).max(axis=0)
-        deviation[deviation <= 1e-12 * size] = 0.0
-        steps = np.exp2(np.floor(np.log2(np.where(deviation > 0, deviation, 1.0)))) / 16.0
-        shift = np.round(rows.mean(axis=0) / steps) * steps
-        mantissa, exponent = np.frexp(1.0 / np.where(deviation > 0, deviation, 1.0))
-        return cls(shift, np.ldexp(np.round(mantissa * 256.0), exponent - 8))
-
-    @classmethod
-    def none(cls, width: int) -> RowScaling:
-        """The numbers as they are."""
-        return cls(np.zeros(width), np.ones(width))
-
-    def apply(self, rows: Array) -> Array:
-        """Scaled rows."""
-        return (rows - self.shift) * self.scale
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,13 +43,7 @@ class RowPlan:
 
     def lifted(self, rows: Array) -> Array:
         r"""Products $x_ax_b$ in lexicographic order and labels, one line per product."""
-        X = self.scaling.apply(rows).T
-        if not np.abs(X).max() <= LARGEST:
-            j = int(np.argmax(np.abs(X).max(axis=1)))
-            raise DataError(
-                f"column {self.columns[j]!r} has a value more than 2^50 times its unit; remove the "
-                "row, or give a larger scale"
-            )
+        X = self.scaling.bounded(rows, self.columns).T
         y, d = X[-1], self.order
         X = np.concatenate([X[:-1], np.ones((1, len(rows)))]) if self.bias else X[:-1]
         lifted = np.empty((d * (d + 1) // 2 + 1, len(rows)))
@@ -125,65 +84,37 @@ class ShardMoments:
         return np.sqrt(1.0001 * self.relative_error * known + self.rows * 2.0**-900)
 
 
-def gamma(k: int) -> float:
-    """K roundings in a row, as a relative error."""
-    return 1.0001 * k * UNIT
-
-
-class _OpenShard:
+class _OpenMoments:
     """A shard that rows are still added to."""
 
     def __init__(self, plan: RowPlan) -> None:
         size = plan.order * (plan.order + 1) // 2 + 1
         self.plan, self.rows, self.blocks = plan, 0, 0
         self.gram = np.zeros((size, size))
-        self.digest = hashlib.sha256()
-        self.rest = np.empty((0, len(plan.columns)))
+        self._digest = RowDigest(len(plan.columns))
+        self._whole = WholeBlocks(BLOCK, len(plan.columns))
 
     def add(self, rows: Array) -> None:
-        """Rows in order; whole blocks are worked off, so that the moments do not depend on how
-        the rows arrive.
-        """
+        """Rows in order."""
         self.rows += len(rows)
-        self.digest.update(np.ascontiguousarray(rows, dtype="<f8").tobytes())
-        rows = np.concatenate([self.rest, rows])
-        whole = len(rows) - len(rows) % BLOCK
-        for start in range(0, whole, BLOCK):
-            self._add_block(rows[start : start + BLOCK])
-        self.rest = rows[whole:]
+        self._digest.add(rows)
+        self._add_blocks(self._whole.add(rows))
 
-    def _add_block(self, rows: Array) -> None:
-        S = self.plan.lifted(rows)
-        self.gram += S @ S.T
-        self.blocks += 1
+    def _add_blocks(self, blocks: Iterable[Array]) -> None:
+        for rows in blocks:
+            S = self.plan.lifted(rows)
+            self.gram += S @ S.T
+            self.blocks += 1
 
     def closed(self) -> ShardMoments:
         """The moments of all rows."""
-        if len(self.rest):
-            self._add_block(self.rest)
-        line = f"globalmin-rows/1 {self.rows} {len(self.plan.columns)}\n"
-        self.digest.update(line.encode("ascii"))
-        return ShardMoments(self.rows, self.digest.hexdigest(), self.blocks, self.gram)
+        self._add_blocks(self._whole.rest())
+        return ShardMoments(self.rows, self._digest.closed(), self.blocks, self.gram)
 
 
 def shards_of(blocks: Iterable[Array], plan: RowPlan) -> list[ShardMoments]:
     """The moments of the rows, cut into shards of at most `plan.shard_rows` rows."""
-    return list(_shards(blocks, plan))
-
-
-def _shards(blocks: Iterable[Array], plan: RowPlan) -> Iterator[ShardMoments]:
-    shard = _OpenShard(plan)
-    for rows in blocks:
-        left = rows
-        while len(left):
-            room = plan.shard_rows - shard.rows
-            shard.add(left[:room])
-            left = left[room:]
-            if shard.rows == plan.shard_rows:
-                yield shard.closed()
-                shard = _OpenShard(plan)
-    if shard.rows:
-        yield shard.closed()
+    return list(cut(blocks, plan.shard_rows, lambda: _OpenMoments(plan)))
 
 
 def total_moments(shards: Sequence[ShardMoments]) -> Moments:

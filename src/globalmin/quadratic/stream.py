@@ -5,47 +5,34 @@ moments of the shards; training, the proof, and every later shard need no row ag
 from __future__ import annotations
 
 import math
-import os
-import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 import numpy as np
 
 from globalmin._options import SIGNS, Signs, one_of
 from globalmin._types import Array
-from globalmin.data.chunks import Chunks, PiecePart, chunks_of, dask_module, first_rows
-from globalmin.errors import CannotCertify, DataError
-from globalmin.files import save_atomically
+from globalmin.data.chunks import Chunks, chunks_of, first_rows
+from globalmin.data.row_scaling import SAMPLE, RowScaling, Spread
+from globalmin.data.shards import over_parts
+from globalmin.errors import DataError
 from globalmin.linalg.symmetric import svec, unsvec
 from globalmin.proving.producer import prove
 from globalmin.proving.proof import Proof
+from globalmin.proving.sharded import ShardedProof, require_new, require_room
 from globalmin.quadratic.held_out import Batch
-from globalmin.quadratic.shard_moments import (
-    SAMPLE,
-    RowPlan,
-    RowScaling,
-    ShardMoments,
-    shards_of,
-    total_moments,
-)
+from globalmin.quadratic.shard_moments import RowPlan, ShardMoments, shards_of, total_moments
 from globalmin.quadratic.stream_network import StreamNetwork
 from globalmin.references import states
 
-if TYPE_CHECKING:
-    from globalmin_check import Result
-
 MOST_INPUTS = 100  # with the constant: the moments grow with the fourth power
-MOST_SHARDS = 4096  # of a certificate file
 _ROUNDS = 5000  # of the solver, four steps each
-Spread = Literal["standardize", "none"]
 
 
 @dataclass(frozen=True, eq=False)
-class StreamedFit:
+class StreamedFit(ShardedProof):
     r"""A quadratic network fitted on shards of rows, with its proof; get one from `fit_stream`.
 
     Attributes
@@ -68,37 +55,17 @@ class StreamedFit:
     options: SolverOptions = field(repr=False)
 
     @property
-    def n_rows(self) -> int:
-        """Rows of all shards."""
-        return sum(shard.rows for shard in self.shards)
-
-    @property
-    def verdict(self) -> str:
-        """The checker's word on the file."""
-        return self.proof.verdict
-
-    @property
-    def gap(self) -> float:
-        """Proved: the objective is at most so far above that of every network of any width."""
-        return self.proof.gap
-
-    @property
-    def relative_gap(self) -> float:
-        """The gap as a share of the objective."""
-        return self.gap / self.proof.loss_upper if self.proof.loss_upper > 0 else 0.0
-
-    @property
-    def certificate(self) -> bytes | None:
-        """The bytes of the accepted file, or None."""
-        return self.proof.certificate
-
-    @property
     def r2(self) -> float:
         """Share of the variance of the labels that the network explains on all rows (in floats)."""
         moments, network = total_moments(self.shards), self.network
         left = moments.mean_error(svec((network.W * network.v[:, None]).T @ network.W))
         mean = float(moments.cross[-1]) / moments.n if self.plan.bias else 0.0  # last: constant
         return 1.0 - left / (moments.square / moments.n - mean**2)
+
+    @property
+    def loss_without_neurons(self) -> float:
+        """The objective of the network that is zero (in floats)."""
+        return 0.5 * total_moments(self.shards).square
 
     def predict(self, X: Any) -> Array:
         """Labels in their own units, of raw inputs."""
@@ -128,31 +95,9 @@ class StreamedFit:
         """The fit on these shards as well, whose moments were taken elsewhere with the same `plan`
         (`stream_moments`).
         """
-        known = {shard.sha256 for shard in self.shards}
-        twice = [shard.sha256 for shard in shards if shard.sha256 in known]
-        if twice:
-            raise DataError(
-                f"a shard with the digest {twice[0][:12]}... is there already; add each shard once"
-            )
+        require_new(shards, self.shards)
         whole = (*self.shards, *shards)
         return _fitted(whole, self.plan, self.weight_decay, self.options)
-
-    def check(self, rows: Sequence[str | os.PathLike[str]] = (), *, shard: int = 0) -> Result:
-        """Let the independent checker read the file, and with it the rows (see `check_file` of
-        `globalmin_check`): then the verdict is about the rows and not only about their sums.
-        """
-        from globalmin_check import check_file
-
-        with tempfile.TemporaryDirectory() as folder:
-            return check_file(
-                self.save_certificate(Path(folder) / "stream.gmc"), rows=rows, shard=shard
-            )
-
-    def save_certificate(self, path: str | os.PathLike[str]) -> Path:
-        """Write the certificate file."""
-        if self.certificate is None:
-            raise CannotCertify(f"there is no certificate: {self.proof.why}")
-        return save_atomically(path, self.certificate)
 
 
 @dataclass(frozen=True)
@@ -238,11 +183,7 @@ def fit_stream(
             "constant) are not kept; choose fewer with features"
         )
     sample, chunks = first_rows(chunks, min(SAMPLE, shard_rows))
-    given = RowScaling.of(sample) if scaling == "standardize" else scaling
-    if not isinstance(given, RowScaling):
-        one_of("scaling", given, ("standardize", "none"))
-        given = RowScaling.none(len(chunks.columns))
-    plan = RowPlan(chunks.columns, given, bias, shard_rows)
+    plan = RowPlan(chunks.columns, RowScaling.asked(scaling, sample), bias, shard_rows)
     shards = _moments(chunks, plan, client)
     return _fitted(shards, plan, float(weight_decay), SolverOptions(signs, tol))
 
@@ -274,44 +215,20 @@ def stream_moments(source: Any, plan: RowPlan, *, client: Any = None) -> tuple[S
 
 
 def _moments(chunks: Chunks, plan: RowPlan, client: Any) -> tuple[ShardMoments, ...]:
-    """The moments of all parts in their order: here, by the workers of a Dask client, or by Dask's
-    own scheduler for its collections.
-    """
-    if chunks.has_delayed:
-        delayed = dask_module().delayed(_piece_moments)
-        tasks = [delayed(part, plan) for part in chunks.parts]
-        found = dask_module().compute(*tasks) if client is None else _gathered(client, tasks)
-    elif client is None:
-        found = (_part_moments(part, plan) for part in chunks.parts)
-    else:
-        parts = list(chunks.parts)
-        found = client.gather(client.map(_part_moments, parts, plan=plan, pure=False, retries=3))
-    shards = tuple(chain.from_iterable(found))
-    if not shards:
-        raise DataError("the source has no rows; give at least one")
+    """The moments of all parts in their order."""
+    shards = tuple(chain.from_iterable(over_parts(chunks, _part_moments, plan, client)))
+    require_room(shards, plan.shard_rows)
     return shards
-
-
-def _gathered(client: Any, tasks: Iterable[Any]) -> list[Any]:
-    return client.gather(client.compute(list(tasks), retries=3))
 
 
 def _part_moments(part: Any, plan: RowPlan) -> list[ShardMoments]:
     return shards_of(part.blocks(plan.columns), plan)
 
 
-def _piece_moments(piece: Any, plan: RowPlan) -> list[ShardMoments]:
-    return _part_moments(PiecePart(piece), plan)
-
-
 def _fitted(
     shards: tuple[ShardMoments, ...], plan: RowPlan, weight_decay: float, options: SolverOptions
 ) -> StreamedFit:
-    if len(shards) > MOST_SHARDS:
-        raise DataError(
-            f"{len(shards)} shards, a certificate holds {MOST_SHARDS}; raise shard_rows above "
-            f"{plan.shard_rows}, or give larger pieces"
-        )
+    require_room(shards, plan.shard_rows)
     W, v = _minimum(shards, weight_decay, options)
     network = StreamNetwork(W, v, plan.columns, plan.scaling, plan.bias)
     proof = replace(prove(network, shards, weight_decay=weight_decay), data=None)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from globalmin._types import Array
+from globalmin.data.row_scaling import RowScaling
 from globalmin.data.row_values import raw_inputs
 from globalmin.linalg.symmetric import factored_forms
-from globalmin.quadratic.shard_moments import RowScaling
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,3 +53,17 @@ class StreamNetwork:
         return (
             factored_forms(scaled, self.W, self.v) / self.scaling.scale[-1] + self.scaling.shift[-1]
         )
+
+    def coefficients(self) -> list[tuple[str, float]]:
+        """Of the products, squares and single columns of scaled inputs, in units of the label, the
+        largest first; without the constant.
+        """
+        M = (self.W * self.v[:, None]).T @ self.W / self.scaling.scale[-1]
+        names = [*self.columns[:-1], ""] if self.bias else list(self.columns[:-1])
+        found = []
+        for a in range(len(M)):
+            for b in range(a, len(M)):
+                name = f"{names[a]}²" if a == b else f"{names[a]} × {names[b]}".removesuffix(" × ")
+                if names[a]:
+                    found.append((name, float(M[a, b]) * (1.0 if a == b else 2.0)))
+        return sorted(found, key=lambda term: -abs(term[1]))

@@ -60,6 +60,12 @@ def saturated(problem: RegularizedProblem) -> float:
     return floor_of(problem, np.zeros(shape))
 
 
+def scale_words(problem: RegularizedProblem) -> str:
+    """What a relative gap is a share of, in a sentence about the objective."""
+    is_above_zero = saturated(problem) == 0.0
+    return "of it" if is_above_zero else "of what it is above the least that any model can have"
+
+
 def scaled(problem: RegularizedProblem, u: Array, height: float) -> tuple[float, Array]:
     """The best floor along the ray of u, and the vector there; `height` is at least H(u)."""
     top = min(1.0, problem.penalty.weight_decay / height) if height > 0 else 1.0

@@ -17,6 +17,8 @@ from globalmin.files import save_atomically
 from globalmin.losses import Loss, get_loss
 from globalmin.proving.producer import prove
 from globalmin.proving.proof import Proof
+from globalmin.proving.rounded_text import above, below
+from globalmin.regularized.dual import scale_words
 from globalmin.regularized.full_dual import MAX_CONES
 from globalmin.regularized.full_run import FullRun, train_relu, without_cones
 from globalmin.regularized.network import RegularizedNetwork
@@ -99,9 +101,10 @@ class OptimalityGap:
                 f"it ({self.proof.why}).{found}"
             )
         return (
-            f"This network has the objective {self.objective:.6g}, and no ReLU network of any "
-            f"width is below {self.lower_bound:.6g} (proved by {self.constraint}): the global "
-            f"minimum is at most {100 * self.relative_gap:.3g} % lower.{found}"
+            f"No ReLU network of any width has an objective more than {above(self.gap)} below the "
+            f"{self.objective:.6g} of this one: {above(self.relative_gap)} "
+            f"{scale_words(self.problem)} (floor {below(self.lower_bound, 6)} proved by "
+            f"{self.constraint}, file {self.verdict}).{found}"
         )
 
 

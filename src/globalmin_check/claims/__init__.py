@@ -1,6 +1,7 @@
 """One module per claim kind; each ends with the record `CLAIM` that the engine works with."""
 
 from globalmin_check.claims import (
+    additive_stream_gap,
     ambiguous,
     below_barrier,
     deep_descent,
@@ -29,6 +30,7 @@ from globalmin_check.claims import (
     unique_minimum,
     unused_terms,
 )
+from globalmin_check.claims.additive_network import read_additive_stream
 from globalmin_check.claims.factorization_network import read_factorization
 from globalmin_check.claims.filter_network import read_filter
 from globalmin_check.claims.kind import ClaimKind
@@ -63,6 +65,7 @@ MODULES = (
     unused_terms,
     patch_interpolation,
     stream_gap,
+    additive_stream_gap,
 )
 KINDS: dict[str, ClaimKind] = {module.CLAIM.name: module.CLAIM for module in MODULES}
 NETWORKS = {
@@ -70,4 +73,5 @@ NETWORKS = {
     "factorization": read_factorization,
     "regularized": read_regularized,
     "stream": read_stream,
+    "additive-stream": read_additive_stream,
 }  # kinds of files with a form of their own

@@ -45,6 +45,11 @@ MEANING = (
 )
 
 
+MARGINS = (
+    "zhat^2 mu >= |x_i|^2 |rhat|^2 or zhat^2 mu^2 >= v_l^2 (sum_j K_ij^2 D_lj) |rhat|^2, every pair"
+)
+
+
 @dataclass(frozen=True)
 class ReluInterpolation:
     """Fields and tensors of section 5.3; `kept` are the samples that are not dropped."""
@@ -108,6 +113,12 @@ def work(claim: ReluInterpolation, sizes: Sizes) -> tuple[int, int]:
 
 def exact(claim: ReluInterpolation, problem: Problem, checks: ExactChecks) -> Pattern:
     """R1 to R3, and the activation pattern D of What on the kept samples."""
+    require_facts(claim, problem, checks)
+    return active([problem.X.row(i) for i in claim.kept], claim.W_hat, checks)
+
+
+def require_facts(claim: ReluInterpolation, problem: Problem, checks: ExactChecks) -> None:
+    """R1 to R3."""
     checks.require_fact(
         "R1",
         "the activation is relu",
@@ -125,19 +136,25 @@ def exact(claim: ReluInterpolation, problem: Problem, checks: ExactChecks) -> Pa
         not fault,
         fault or f"{len(claim.dropped)} dropped",
     )
-    return active([problem.X.row(i) for i in claim.kept], claim.W_hat, checks)
 
 
 def check(claim: ReluInterpolation, problem: Problem, pattern: Pattern, checks: Checks) -> Numbers:
     """R4 to R7 at the present precision."""
-    loss = require_loss(checks, "R4", problem, claim.loss_upper, residual(problem))
     cell = Cell(claim.W_hat, claim.neurons, claim.kept, pattern, problem)
-    reach = root(cell.residual_square)
+    numbers = inequalities(claim, problem, checks, residual(problem), cell.residual_square)
+    _require_margins(checks, claim, cell)
+    require_positive_definite(checks, "R7", "G - mu I", shifted(cell.gram(), 1, -claim.mu), claim.C)
+    return numbers
+
+
+def inequalities(
+    claim: ReluInterpolation, problem: Problem, checks: Checks, r: list[arb], square: arb
+) -> Numbers:
+    """R4 and R5, from the residual r of the stored weights and |rhat|^2; the verified numbers."""
+    loss, reach = require_loss(checks, "R4", problem, claim.loss_upper, r), root(square)
     W, What = (list(map(arb, tensor.values)) for tensor in (problem.W, claim.W_hat))
     distance = root(sum_of_squares(list(map(arb.__sub__, What, W)))) + reach / ball(claim.mu).sqrt()
     checks.require("R5", "|What - W|_F + |rhat|/sqrt(mu) <= R", distance, "<=", claim.R)
-    _require_margins(checks, claim, cell)
-    require_positive_definite(checks, "R7", "G - mu I", shifted(cell.gram(), 1, -claim.mu), claim.C)
     return {
         "loss_upper": upper_float(claim.loss_upper),
         "loss": upper_float(loss),
@@ -186,11 +203,7 @@ def _require_margins(checks: Checks, claim: ReluInterpolation, cell: Cell) -> No
                 outcome,
                 f"{shown(margin)} against {shown(energy * mu)}, sample {claim.kept[i]}",
             )
-    sentence = (
-        "zhat^2 mu >= |x_i|^2 |rhat|^2 or zhat^2 mu^2 >= v_l^2 (sum_j K_ij^2 D_lj) |rhat|^2, every "
-        "pair"
-    )
-    checks.require_outcome("R6", sentence, worst, found)
+    checks.require_outcome("R6", MARGINS, worst, found)
 
 
 def _energy(cell: Cell, i: int, place: int) -> arb:

@@ -13,8 +13,9 @@ from globalmin_check.balls import ball, decimal_up, lower_float, upper_float
 from globalmin_check.canonical import Fields
 from globalmin_check.checks import Checks, ExactChecks
 from globalmin_check.claims.kind import ClaimKind, Numbers
-from globalmin_check.claims.stream_network import Stream, StreamSizes
-from globalmin_check.claims.stream_rows import ShardSums, shard_sums
+from globalmin_check.claims.shard_rows import shards_read
+from globalmin_check.claims.stream_network import Stream, StreamSizes, about_rows, require_digest
+from globalmin_check.claims.stream_rows import ShardSums
 from globalmin_check.container import Tensor, Tensors
 from globalmin_check.positive import require_positive_definite
 from globalmin_check.primitives import Rows
@@ -109,7 +110,9 @@ def exact(claim: StreamGap, problem: Problem, checks: ExactChecks) -> Total:
     given = stream.given
     if given is not None:
         given.read = 0
-        for number, sums in enumerate(shard_sums(stream, given), given.first):
+        found = shards_read(stream, given, lambda: ShardSums(stream))
+        for number, (sums, sha256) in enumerate(found, given.first):
+            require_digest(checks, "H7", stream, number, sha256)
             _require_agreement(claim, stream, checks, number, sums)
             given.read += 1
     shift = claim.decay / (2 * claim.v_max) - claim.t * zeta
@@ -145,14 +148,8 @@ def _total(claim: StreamGap, stream: Stream) -> list[list[Fraction]]:
 def _require_agreement(
     claim: StreamGap, stream: Stream, checks: ExactChecks, number: int, sums: ShardSums
 ) -> None:
-    """H7 and H8 of one shard."""
+    """H8 of one shard."""
     where = f"shard {number}"
-    checks.require_fact(
-        "H7",
-        f"the rows of {where} have its digest",
-        sums.sha256 == stream.shards[number].sha256,
-        f"the digest of the rows is {sums.sha256[:12]}...",
-    )
     alpha, beta, zeta = map(Fraction, claim.radii.row(number))
     a, b = (Fraction(part.values[number]) for part in (claim.squares, claim.products))
     checks.require("H8a", f"{where}: |A - a| <= alpha", abs(sums.squares - a), "<=", alpha)
@@ -203,30 +200,13 @@ def statement(claim: StreamGap, problem: Problem) -> str:
     stream = cast(Stream, problem)
     heads = {"nonnegative": "v >= 0 and", "nonpositive": "v <= 0 and", "any": ""}[claim.heads]
     return (
-        f"{_about_rows(stream)} No quadratic network f(x) = sum_l v_l (w_l . x)^2 with {heads} "
+        f"{about_rows(stream)} No quadratic network f(x) = sum_l v_l (w_l . x)^2 with {heads} "
         f"|v_l| <= v_max (about {decimal_up(claim.v_max)}), of any width, has a penalized loss L + "
         f"(w/2)|W|^2 with the claimed w (about {decimal_up(claim.decay)}) on these "
         f"{stream.sizes.n} rows, shifted and scaled as the file says, that is lower than that of "
         f"the stored network by more than {decimal_up(claim.gap)}. The stored weights have "
         f"training loss at most {decimal_up(claim.loss_upper)}."
     ).replace("  ", " ")
-
-
-def _about_rows(stream: Stream) -> str:
-    """What is known of the rows: nothing but the stored sums, or that they were read."""
-    given, count = stream.given, len(stream.shards)
-    if given is None or not given.read:
-        return (
-            "For all rows whose sums are those of the file (the rows were not read, and their "
-            "digests not compared):"
-        )
-    if given.read == count:
-        return "All rows were read, and have the digests and the sums of the file."
-    return (
-        f"The rows of shards {given.first} to {given.first + given.read - 1} (of {count}, counted "
-        "from 0) were read, and have the digests and the sums of the file; if the rows of the "
-        "others, which were not read, have their sums too:"
-    )
 
 
 CLAIM = ClaimKind(

@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from globalmin_check import limits
 from globalmin_check.canonical import Fields
+from globalmin_check.checks import ExactChecks
 from globalmin_check.container import Tensors, digest_of
 from globalmin_check.problem import Problem, Sizes, digits
 from globalmin_check.verdict import Malformed, Undecided
@@ -69,8 +70,8 @@ def read_stream(network: Fields, fields: Fields, tensors: Tensors) -> Problem:
     fields.choice("loss", ("half-sum-of-squares",))
     data = Fields(fields.take("data"), "data")
     bias, d = data.boolean("bias"), data.integer("d", 1)
-    shards = _shards(data.array("shards"))
-    columns = _names(data.array("columns"))
+    shards = read_shards(data.array("shards"))
+    columns = read_names(data.array("columns"))
     data.end()
     if d < 1 + bias or len(columns) != d - bias + 1:
         raise Malformed("data.columns are not the inputs of d and the label")
@@ -80,18 +81,23 @@ def read_stream(network: Fields, fields: Fields, tensors: Tensors) -> Problem:
     shift, scale = tensors.take("shift", "F64", width), tensors.take("scale", "F64", width)
     sizes = StreamSizes(sum(shard.rows for shard in shards), d, k, shards=len(shards))
     line = f"globalmin-network/1 stream {k} {d} {int(bias)}"
-    rows = digest_of(" ".join(f"{shard.rows} {shard.sha256}" for shard in shards))
-    about = digits(digest_of(line, W, v, shift, scale), rows)
+    about = digits(digest_of(line, W, v, shift, scale), digest_of_shards(shards))
     return Stream("quadratic", Fraction(1), bias, sizes, shift, scale, W, v, about, columns, shards)
 
 
-def _shards(values: list[object]) -> tuple[Shard, ...]:
+def read_shards(values: list[object]) -> tuple[Shard, ...]:
+    """The shards of a stream."""
     if not 1 <= len(values) <= limits.SHARDS:
         raise Malformed(f"the number of shards is not between 1 and {limits.SHARDS}")
     shards = tuple(_shard(Fields(value, f"shards.{i}")) for i, value in enumerate(values))
     if sum(shard.rows for shard in shards) > limits.ROWS:
         raise Malformed(f"the shards have more than {limits.ROWS} rows")
     return shards
+
+
+def digest_of_shards(shards: tuple[Shard, ...]) -> str:
+    """One digest for the digests of all shards."""
+    return digest_of(" ".join(f"{shard.rows} {shard.sha256}" for shard in shards))
 
 
 def _shard(fields: Fields) -> Shard:
@@ -102,7 +108,8 @@ def _shard(fields: Fields) -> Shard:
     return shard
 
 
-def _names(values: list[object]) -> tuple[str, ...]:
+def read_names(values: list[object]) -> tuple[str, ...]:
+    """The names of its columns."""
     names = tuple(value for value in values if isinstance(value, str))
     fits = all(1 <= len(name) <= limits.NAME_CHARACTERS for name in names)
     if len(names) != len(values) or not fits or len(set(names)) < len(names):
@@ -117,3 +124,32 @@ def with_rows(problem: Problem, blocks: Blocks, first: int) -> Problem:
     if not 0 <= first < len(problem.shards):
         raise Undecided(f"there is no shard {first}: the file has {len(problem.shards)}")
     return replace(problem, given=Given(blocks, first))
+
+
+def require_digest(
+    checks: ExactChecks, number: str, stream: Stream, shard: int, sha256: str
+) -> None:
+    """The rows of a shard that were read have its digest."""
+    checks.require_fact(
+        number,
+        f"the rows of shard {shard} have its digest",
+        sha256 == stream.shards[shard].sha256,
+        f"the digest of the rows is {sha256[:12]}...",
+    )
+
+
+def about_rows(stream: Stream) -> str:
+    """What is known of the rows: nothing but the stored sums, or that they were read."""
+    given, count = stream.given, len(stream.shards)
+    if given is None or not given.read:
+        return (
+            "For all rows whose sums are those of the file (the rows were not read, and their "
+            "digests not compared):"
+        )
+    if given.read == count:
+        return "All rows were read, and have the digests and the sums of the file."
+    return (
+        f"The rows of shards {given.first} to {given.first + given.read - 1} (of {count}, counted "
+        "from 0) were read, and have the digests and the sums of the file; if the rows of the "
+        "others, which were not read, have their sums too:"
+    )

@@ -35,6 +35,13 @@ def read_rows(paths: Sequence[Path], columns: Sequence[str]) -> Iterator[array]:
 
 
 def _csv(path: Path, columns: Sequence[str]) -> Iterator[array]:
+    try:
+        yield from _csv_blocks(path, columns)
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise Undecided(f"rows {fspath(path)}: no table of text in UTF-8 ({error})") from None
+
+
+def _csv_blocks(path: Path, columns: Sequence[str]) -> Iterator[array]:
     with open(path, encoding="utf-8-sig", newline="") as file:
         first = file.readline()
         file.seek(0)

@@ -4,6 +4,7 @@ route is tried.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from importlib.util import find_spec
@@ -26,7 +27,14 @@ if TYPE_CHECKING:
 ROUTES = ("auto", "fast", "exact")
 EXACT_ROUTE = "exact (python-flint balls)"
 BITS = 53
-EXACT_FIRST = 2 * 10**7  # ball multiplications below which the exact route is quick enough
+# ball multiplications below which the exact route is quicker: the import of numpy takes as long
+EXACT_FIRST = 2 * 10**7
+EXACT_FIRST_BESIDE_NUMPY = 10**6
+
+
+def _has_numpy() -> bool:
+    """Whether somebody in this process has imported it already."""
+    return "numpy" in sys.modules
 
 
 class Choice:
@@ -82,7 +90,8 @@ class Choice:
         if find_spec("numpy") is None:
             return "the fast route needs numpy: install globalmin-check[fast]"
         work, _ = claim.kind.work(claim.content, self.problem.sizes)
-        if self.route == "auto" and work <= EXACT_FIRST:
+        least = EXACT_FIRST_BESIDE_NUMPY if _has_numpy() else EXACT_FIRST
+        if self.route == "auto" and work <= min(least, EXACT_FIRST):
             return "the exact route is quick enough"
         from globalmin_check.fast.route import KINDS
 

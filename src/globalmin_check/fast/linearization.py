@@ -44,16 +44,7 @@ class Linearization:
 
     def residual(self) -> list[arb]:
         """The residuals f - y as balls, from pairs (W6)."""
-        depth_sums, depth = self._outputs()
-        r = pairs.add(depth_sums, pairs.single(-self.y))
-        value = r.h + r.l
-        return balls(Enclosed(value, self._residual_radii(value, depth)))
-
-    def _outputs(self) -> tuple[pairs.Pair, int]:
-        F = self._values
-        head = np.broadcast_to(self.v, F.h.shape)
-        p, e = pairs.two_product(F.h, head)
-        return pairs.add_up(pairs.two_sum(p, e + F.l * head))
+        return balls(residual_of(self._values, self._value_radii, self.v, self.y))
 
     @cached_property
     def Q(self) -> Enclosed:
@@ -72,13 +63,6 @@ class Linearization:
             slope = 0.25
         size = z if self.name == "quadratic" else 1.0
         return up(2.0**-90 * np.maximum(1.0, z) * size + slope * dz, 4)
-
-    def _residual_radii(self, value: Floats, depth: int) -> Floats:
-        """The radius of W6."""
-        heads = np.abs(self.v)
-        terms = np.einsum("il,l->i", np.abs(self._values.h), heads) * 1.0001 + np.abs(self.y)
-        radius = U * np.abs(value) + (9 + 5 * (depth + 2)) * U * U * terms
-        return 1.0001 * (radius + np.einsum("il,l->i", self._value_radii, heads) + 2.0**-950)
 
     def apply(self, z: list[float]) -> tuple[list[arb], arb]:
         """K z and z^T K z as balls (P2)."""
@@ -182,6 +166,19 @@ class Linearization:
         sums = up(weights * up(sizes.sum(axis=1), m))
         spread = up(np.einsum("ia,i->a", sizes, sums), n)
         return Dense(-value, up(gamma(n + 2 + more) * spread + m * UPS, 3))
+
+
+def residual_of(F: pairs.Pair, radii: Floats, v: Floats, y: Floats) -> Enclosed:
+    """W6: F v - y for outputs F of the neurons, known up to the radii."""
+    head, heads = np.broadcast_to(v, F.h.shape), np.abs(v)
+    p, e = pairs.two_product(F.h, head)
+    outputs, depth = pairs.add_up(pairs.two_sum(p, e + F.l * head))
+    r = pairs.add(outputs, pairs.single(-y))
+    value = r.h + r.l
+    terms = np.einsum("il,l->i", np.abs(F.h), heads) * 1.0001 + np.abs(y)
+    radius = U * np.abs(value) + (9 + 5 * (depth + 2)) * U * U * terms
+    own = np.einsum("il,l->i", radii, heads)
+    return Enclosed(value, 1.0001 * (radius + own + 2.0**-950))
 
 
 def _with_free_part(plain: Dense, is_diagonal: np.ndarray, t: float) -> Dense:

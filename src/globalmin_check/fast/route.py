@@ -14,8 +14,9 @@ from globalmin_check import limits
 from globalmin_check.balls import precision
 from globalmin_check.certificate import Claim
 from globalmin_check.checks import Budget, Checks, ExactChecks
+from globalmin_check.claims import relu_interpolation
 from globalmin_check.claims.kind import Numbers
-from globalmin_check.fast import smooth
+from globalmin_check.fast import relu, smooth
 from globalmin_check.fast.choice import BITS
 from globalmin_check.fast.machine import machine, one_thread, self_test
 from globalmin_check.fast.products import PROJECTIONS, Products
@@ -40,6 +41,9 @@ class FastKind:
 KINDS: dict[str, FastKind] = {
     "interpolation": FastKind(smooth.check_interpolation, smooth.needed_bytes, smooth.flops),
     "descent": FastKind(smooth.check_descent, smooth.needed_bytes, smooth.flops),
+    "relu-interpolation": FastKind(
+        relu.check, relu.needed_bytes, relu.flops, relu_interpolation.require_facts
+    ),
 }
 
 

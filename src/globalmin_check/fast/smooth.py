@@ -96,10 +96,10 @@ def _require_norm(
 
 
 def needed_bytes(claim: Interpolation | Descent, sizes: Sizes) -> int:
-    """Memory at once: factor, its copies in LAPACK, strips, and a few n x k and n x d arrays."""
+    """Memory at once: the factor, strips, and a few n x k and n x d arrays."""
     n, d, k = sizes.n, sizes.d, sizes.k
     size = d * (d + 1) // 2 if claim.curvature.t is not None else d
-    return 24 * n * n + 8 * (6 * 1024 * n + 40 * n * k + 12 * n * d + 3 * n * size + 4 * size**2)
+    return 8 * n * n + 8 * (12 * 256 * n + 40 * n * k + 12 * n * d + 3 * n * size + 4 * size**2)
 
 
 def flops(claim: Interpolation | Descent, sizes: Sizes) -> int:

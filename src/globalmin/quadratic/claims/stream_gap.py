@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from globalmin._types import Array
+from globalmin.data.shards import gamma
 from globalmin.errors import CannotCertify, DataError
 from globalmin.linalg.positive_definite import EPS
 from globalmin.proving.certificate import SealedCertificate
@@ -27,9 +28,10 @@ from globalmin.proving.claim import (
     rational,
 )
 from globalmin.proving.proof import float_up
+from globalmin.proving.sharded import listed
 from globalmin.quadratic.claims.optimality_gap import sign_factors
 from globalmin.quadratic.duality import decay_threshold
-from globalmin.quadratic.shard_moments import ShardMoments, gamma
+from globalmin.quadratic.shard_moments import ShardMoments
 from globalmin.quadratic.stream_network import StreamNetwork
 from globalmin.references import states
 from globalmin.shallow.claims.measured_point import heads_of
@@ -47,7 +49,6 @@ class StreamCertificate(SealedCertificate):
     shards: tuple[ShardMoments, ...] = field(repr=False)
 
     def _description(self) -> Mapping[str, object]:
-        shards = [{"rows": shard.rows, "sha256": shard.sha256} for shard in self.shards]
         return {
             "loss": "half-sum-of-squares",
             "network": {"kind": "stream"},
@@ -55,7 +56,7 @@ class StreamCertificate(SealedCertificate):
                 "bias": self.network.bias,
                 "columns": list(self.network.columns),
                 "d": self.network.W.shape[1],
-                "shards": shards,
+                "shards": listed(self.shards),
             },
         }
 

@@ -153,7 +153,7 @@ class GramSolver:
     def load(self, point: Point) -> float:
         """Form K at this point and return the mean of its diagonal."""
         point.gram(inputs_gram=self._inputs_gram, out=self._K)
-        return float(np.trace(self._K)) / len(self._K)
+        return float(self._K.trace()) / len(self._K)
 
     def solve(self, r: Array, *, shift: float) -> Array | None:
         """Solve (K + shift I) u = r by a Cholesky factorization; None if the matrix is not positive

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cache
 from inspect import signature
 from typing import TYPE_CHECKING
 
@@ -82,6 +83,11 @@ def check_trained(method: str, trained: Trained, until: str = "tolerance") -> No
         )
 
 
+@cache
+def _own_options(method: Method) -> frozenset[str]:
+    return frozenset(signature(METHODS[method]).parameters) - {"network", "data", "options"}
+
+
 def check_options(method: Method, names: Iterable[str]) -> None:
     """Refuse options that the method does not have: a misspelled one would change nothing,
     silently.
@@ -89,7 +95,7 @@ def check_options(method: Method, names: Iterable[str]) -> None:
     names = list(names)
     if not names:
         return
-    own = set(signature(METHODS[method]).parameters) - {"network", "data", "options"}
+    own = _own_options(method)
     unknown = [
         name for name in names if name not in own | set(Options.__annotations__) | {"step_size"}
     ]  # see check_method
