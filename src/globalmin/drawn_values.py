@@ -105,8 +105,9 @@ def _cells(figure: Figure) -> Iterator[tuple[float, float, float, float, str]]:
         for bar in axes.patches:
             for text in getattr(bar, "value_texts", ()):
                 box = bar.get_window_extent()
-                at = np.array([box.x0, box.y0, box.width, box.height]) * (72.0 / figure.dpi)
-                yield *(float(x) for x in at), text
+                scale = 72.0 / figure.dpi
+                corner = (scale * box.x0, scale * box.y0)
+                yield *corner, scale * box.width, scale * box.height, text
 
 
 def marks_of(figure: Figure) -> str:

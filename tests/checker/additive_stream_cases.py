@@ -159,7 +159,7 @@ def parts(
     tensors["edges"] = np.concatenate(case.edges)
     tensors["radii"] = np.array([_radii(one, tensors, s) for s, one in enumerate(found)])
     sizes = [len(edges) - 1 for edges in case.edges]
-    t = _largest(case, tensors, sizes, decay) if t is None else t
+    t = largest(case, tensors, sizes, decay) if t is None else t
     n = [len(rows) for rows in case.shards()]
     A, B, R, Y = (sum(map(Fraction, tensors["totals"][:, k]), Fraction(0)) for k in range(4))
     radii = [
@@ -191,7 +191,8 @@ def _radii(one: dict[str, Any], tensors: dict[str, np.ndarray], shard: int) -> l
     return [rho, rows[1], kappa, off("totals", "totals", [1, 3])]
 
 
-def _largest(case: Case, tensors: dict[str, np.ndarray], sizes: list[int], decay: float) -> float:
+def largest(case: Case, tensors: dict[str, np.ndarray], sizes: list[int], decay: float) -> float:
+    """The largest t that the slow oracle finds feasible, by halves."""
     low, high = 0.0, 1.0
     n = [len(rows) for rows in case.shards()]
     for _ in range(14):

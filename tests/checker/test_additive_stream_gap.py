@@ -278,3 +278,28 @@ def test_rows_come_from_files(tmp_path: Path) -> None:
     certificate.write_bytes(blob)
     np.save(rows, case.rows)
     assert check_file(certificate, rows=[rows]).statement.startswith("All rows were read")
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_both_checkers_end_at_the_same_multiple(seed: int) -> None:
+    """Several rows in wide bins: the largest t of the slow checker is accepted, a little more is
+    not, so that every term of (1) and (2) counts.
+    """
+    rng = np.random.default_rng(seed)
+    n = 9
+    x, r = rng.standard_normal(n) * 2.0, rng.standard_normal(n)
+    edges = np.linspace(x.min(), x.max(), 4)
+    spread = np.array([float(rng.choice([0.0, -30.0])), 0.0]), np.array([2.0, 1.0])
+    case = cases.Case(
+        np.column_stack([x, r - r.mean()]), (4,), *spread, (edges,), np.zeros((1, 1)), np.zeros(1),
+        np.zeros(1),
+    )  # fmt: skip
+    fields, tensors = cases.parts(case, decay=0.05, t=0.0)
+    tensors["radii"] = np.array([[0.01, 0.02, 0.03, 0.0], [0.02, 0.01, 0.05, 0.0]])
+    t = cases.largest(case, tensors, [3], 0.05)
+    assert 0.0 < t < 0.99
+    fields |= {"t": t, "gap": Fraction(10**6), "loss_upper": Fraction(10**6)}
+    assert agreed(cases.build(case, (fields, tensors)))[0] == "ACCEPTED"
+    fields |= {"t": t + 2.0**-13}
+    verdict, reason = agreed(cases.build(case, (fields, tensors)))
+    assert (verdict, "check K7 " in reason or "check K8 " in reason) == ("REJECTED", True)

@@ -123,3 +123,19 @@ def test_probabilities_of_several_targets_are_those_of_the_classes(run, people, 
     np.testing.assert_allclose(shares.sum(axis=0), 1.0)
     assert set(found["sex"]) <= {"male", "female"}
     assert isinstance(found["fare"][0], float)
+
+
+def test_a_model_with_weight_decay_is_sent_to_its_own_command(run, people, tmp_path):
+    out, model = tmp_path / "squares", tmp_path / "squares" / "model.safetensors"
+    given = ["-t", "fare", "--model", "quadratic", "--weight-decay", "3", "--out", out]
+    assert run("fit", people, *given).code == 0
+    for command in ("certify", "classify"):
+        ended = run(command, model, people, "-t", "fare")
+        assert ended.code == 3
+        assert "`globalmin fit` wrote its certificate" in ended.err
+    ended = run("gap", model, people, "-t", "fare", "--weight-decay", "3")
+    assert ended.code == 3
+    assert "quadratic neurons" in ended.err
+    assert "certificate" in ended.err
+    bound = run("attest", out / "certificate.gmc", "--model", model, "--data", people, "--json")
+    assert bound.json["predicate"]["data"]["rows_compared"] == 48

@@ -78,7 +78,7 @@ class Explorer:
             return raw + b"\0"
         try:
             return byte_mutant(self.rng, raw, self.random.choice(self.pool[:50]))[1]
-        except (IndexError, ValueError):  # no number, no digit there to change
+        except (IndexError, ValueError, OverflowError):  # nothing there to change in that way
             return raw[:-1]
 
     def _edit(self, raw: bytes) -> bytes:

@@ -189,7 +189,7 @@ def explore(count: int, start: int, record: Record) -> Explorer:
     explorer = Explorer(start)
     explorer.run(count)
     record("guided inputs", count)
-    record("places reached", len(explorer.seen))
+    record("largest number of places reached", len(explorer.seen))
     record("largest seconds of an input", round(explorer.slowest, 3))
     print(f"guided fuzz: {count} inputs, the parser stopped at {len(explorer.seen)} places")
     assert explorer.slowest < 1.0

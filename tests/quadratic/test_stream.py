@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -360,3 +361,33 @@ def test_a_fit_without_a_proof_says_so() -> None:
             fit.save_certificate("unused.gmc")
     else:
         assert fit.relative_gap > 1e-12
+
+
+def test_a_ray_data_set_is_read_batch_by_batch() -> None:
+    """A stand-in with the three methods that are used; Ray itself takes long to start."""
+
+    class Batches:
+        def __init__(self, frame: Any) -> None:
+            self.frame = frame
+
+        def schema(self) -> Any:
+            return SimpleNamespace(names=list(self.frame.columns))
+
+        def take_batch(self) -> None:
+            raise AssertionError("only batches are read")
+
+        def iter_batches(self, *, batch_size: int, batch_format: str) -> Iterator[Any]:
+            assert (batch_size >= 1, batch_format) == (True, "pandas")
+            for start in range(0, len(self.frame), 70):
+                yield self.frame.iloc[start : start + 70]
+
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 2))
+    frame = pd.DataFrame({"a": X[:, 0], "y": X[:, 0] * X[:, 1], "b": X[:, 1]})
+    given = {"target": "y", "weight_decay": 1.0}
+    found = gm.fit_stream(Batches(frame), **given)
+    assert found.certificate == gm.fit_stream(frame, **given).certificate
+    more = {"rounds": 1, "bins": 8} | given
+    curves = gm.fit_additive_stream(Batches(frame), **more)
+    assert curves.certificate == gm.fit_additive_stream(frame, **more).certificate

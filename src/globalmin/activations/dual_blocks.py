@@ -5,6 +5,7 @@ once.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -72,8 +73,12 @@ def _mirror(square: Array) -> None:
     """Copy the entries above the diagonal below it: formulas may round (i, j) and (j, i)
     differently.
     """
-    below = np.tril_indices(len(square), -1)
-    square[below] = square.T[below]
+    np.copyto(square, square.T.copy(), where=_below(len(square)))
+
+
+@lru_cache(maxsize=4)
+def _below(n: int) -> Mask:
+    return np.tri(n, k=-1, dtype=bool)
 
 
 def fill_dead(phi: Activation, result: Array, scales: Array, live: Mask, order: int) -> None:

@@ -68,6 +68,7 @@ def certify(
     else:
         brought = {"activation": activation, "output": output}
         network, part = load_stored(model, data, target, test_size, seed, **brought)
+        refuse_decay(network, model)
     from globalmin.cli.summary import attempt, check_rows, proof_json, verdict_rows
 
     made = attempt(
@@ -86,6 +87,18 @@ def certify(
     else:
         print_rows([*verdict_rows(made.proof), *check_rows(path if made.has_file else None)])
     return made.exit_code
+
+
+def refuse_decay(network: Any, model: Path) -> None:
+    """A network with weight decay has its own certificate, and its own command."""
+    from globalmin.errors import DataError
+    from globalmin.regularized.network import RegularizedNetwork
+
+    if isinstance(network, RegularizedNetwork):
+        raise DataError(
+            f"{model}: a network with weight decay; `globalmin fit` wrote its certificate beside "
+            "it, and `globalmin gap` proves one of relu neurons anew"
+        )
 
 
 def load_patches(

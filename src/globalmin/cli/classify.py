@@ -55,11 +55,12 @@ def classify(
         if path is not None:
             check_file(option, path)
     check_picture(picture)
-    from globalmin.cli.certify import load_stored
+    from globalmin.cli.certify import load_stored, refuse_decay
     from globalmin.cli.classifying import classify_and_prove, print_point
 
     brought = {"activation": activation, "output": output}
     network, part = load_stored(check_model(model), data, target, test_size, seed, **brought)
+    refuse_decay(network, model)
     found = classify_and_prove(network, part, trained=layers, out=out, quiet=quiet or json)
     if picture is not None:
         from globalmin.cli.classifying import write_picture

@@ -110,7 +110,15 @@ def _read(
         return weights, (table.X, np.ravel(np.asarray(table.y)))
     from globalmin.cli.certify import load_stored
 
-    return load_stored(model, data, target, 0.0, 0)
+    network, rows = load_stored(model, data, target, 0.0, 0)
+    if network.activation.name != "relu":
+        from globalmin.errors import DataError
+
+        raise DataError(
+            f"{model}: {network.activation.name} neurons; the gap is that of relu networks: for "
+            "others `globalmin certify`, for a fit with weight decay its own certificate"
+        )
+    return network, rows
 
 
 def _record(found: OptimalityGap, written: Path | None) -> dict[str, Any]:

@@ -181,6 +181,12 @@ def _inputs(raw: RawTable, targets: Sequence[str], columns: Columns) -> RawTable
                 "choose one"
             )
     raw.require(list(columns.categories), "--category")
+    left_out = [name for name in columns.categories if name in (*columns.drop, *other)]
+    if left_out:
+        raise DataError(
+            f"{raw.origin}: column {left_out[0]!r} is named by --category and is no input; choose "
+            "one"
+        )
     raw.require(other[len(targets) :], "--sample-weight")
     chosen = raw.only(columns.use) if columns.use else raw.without(other)
     return chosen.without([name for name in columns.drop if name in chosen.columns])

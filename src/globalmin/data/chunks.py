@@ -1,9 +1,9 @@
 """Rows without end: tables that are read in parts and never held whole.
 
 A source is files (.parquet, .csv, .npy), a data frame, a pair of arrays or memory maps, an iterator
-of such pieces, or a Dask collection. It becomes a list of parts, each of which gives blocks of raw
-rows: the inputs in their order and, last, the label. Parts of files are small descriptions that can
-be sent to where the rows are; the rows are read there.
+of such pieces, a Dask collection or a Ray data set. It becomes a list of parts, each of which gives
+blocks of raw rows: the inputs in their order and, last, the label. Parts of files are small
+descriptions that can be sent to where the rows are; the rows are read there.
 """
 
 from __future__ import annotations
@@ -121,6 +121,18 @@ class PiecePart:
             yield raw_rows(_cut(self.piece, start, start + BLOCK_ROWS), columns, "the rows")
 
 
+@dataclass(frozen=True)
+class RayPart:
+    """A Ray data set, read batch by batch; it can be read again."""
+
+    dataset: Any = field(repr=False)
+
+    def blocks(self, columns: Sequence[str]) -> Iterator[Array]:
+        """Raw rows, in the order in which Ray gives them."""
+        for batch in self.dataset.iter_batches(batch_size=BLOCK_ROWS, batch_format="pandas"):
+            yield raw_rows(batch, columns, "the data set")
+
+
 def chunks_of(
     source: Any,
     *,
@@ -134,7 +146,7 @@ def chunks_of(
     ----------
     source : a path or several (.parquet, .csv, .npy with the label in its last column), a folder of
         parquet files, a data frame, a pair (X, y) of arrays or memory maps, an iterator of frames
-        or pairs, a Dask data frame or a pair of Dask arrays.
+        or pairs, a Dask data frame or a pair of Dask arrays, or a Ray data set.
     target, features : names of the label and of the inputs (default: all other columns), for tables
         with names.
     part_rows : rows of a part where the source does not set it.
@@ -144,6 +156,9 @@ def chunks_of(
         return _files([Path(source)], choice, part_rows)
     if _is_pair(source):
         return _pair(source, part_rows)
+    if hasattr(source, "iter_batches") and hasattr(source, "take_batch"):
+        names = _chosen("the data set", list(source.schema().names), choice)
+        return Chunks(names, [RayPart(source)])
     if hasattr(source, "to_delayed") and hasattr(source, "columns"):
         names = _chosen("the data frame", list(source.columns), choice)
         return Chunks(names, source.to_delayed(), has_delayed=True)

@@ -113,6 +113,8 @@ def text_rows(path: Path) -> Iterator[Row]:
 
 def header_of(path: Path, cells: list[str], choice: Choice) -> list[str]:
     """The names of the columns, each once and none empty."""
+    if not cells:
+        raise DataError(f"{path}: the file is empty; give a header row and data rows")
     header = named_header(path, [name.strip() for name in cells])
     named = choice.target is not None and all(name in header for name in choice.target)
     if not named and all(is_number(name) for name in header):

@@ -69,7 +69,9 @@ def load_patch_network(path: str | os.PathLike[str]) -> StoredPatches:
     from safetensors import SafetensorError, safe_open
 
     if not Path(path).is_file():
-        raise DataError(f"{path}: there is no such file")
+        raise DataError(
+            f"{path}: there is no such file; give a network file, or the output folder of a fit"
+        )
     try:
         with safe_open(path, framework="numpy") as stream:
             header = dict(stream.metadata() or {})

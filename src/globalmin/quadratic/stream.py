@@ -130,7 +130,7 @@ def fit_stream(
     source : Any
         A path or several (.parquet, .csv, .npy with the label in the last column), a folder of
         parquet files, a data frame, a pair (X, y) of arrays or memory maps, an iterator of frames
-        or of such pairs, a Dask data frame, or a pair of Dask arrays.
+        or of such pairs, a Dask data frame, a pair of Dask arrays, or a Ray data set.
     target : str | None
         The column of the label, for tables with names.
     features : Sequence[str] | None

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 
 from globalmin._types import Array
 from globalmin.data.row_scaling import RowScaling
+from globalmin.data.shards import WholeBlocks
 
 BLOCK = 2**12  # rows of one product
 
@@ -56,14 +58,15 @@ class HingeMoments:
 
 
 def hinge_moments(blocks: Iterable[Array], plan: HingePlan) -> HingeMoments:
-    """The moments of the rows."""
+    """The moments of the rows, the same however they arrive."""
     width = len(plan.columns)
     gram, low, high = np.zeros((plan.order,) * 2), np.full(width, np.inf), np.full(width, -np.inf)
-    for rows in blocks:
+    whole = WholeBlocks(BLOCK, width)
+    full = chain.from_iterable(map(whole.add, blocks))
+    for rows in chain(full, whole.rest()):
         low, high = np.minimum(low, rows.min(axis=0)), np.maximum(high, rows.max(axis=0))
-        for start in range(0, len(rows), BLOCK):
-            S = plan.lifted(rows[start : start + BLOCK])
-            gram += S @ S.T
+        S = plan.lifted(rows)
+        gram += S @ S.T
     return HingeMoments(gram, low, high)
 
 

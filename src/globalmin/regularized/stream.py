@@ -129,8 +129,9 @@ def fit_additive_stream(
     ----------
     source : Any
         A path or several (.parquet, .csv, .npy with the label in the last column), a folder of
-        parquet files, a data frame, a pair (X, y) of arrays or memory maps, a Dask data frame, or a
-        pair of Dask arrays. The rows are read again and again, so an iterator will not do.
+        parquet files, a data frame, a pair (X, y) of arrays or memory maps, a Dask data frame, a
+        pair of Dask arrays, or a Ray data set. The rows are read again and again, so an iterator
+        will not do.
     target : str | None
         The column of the label, for tables with names.
     features : Sequence[str] | None

@@ -169,7 +169,9 @@ def _read(path: Path) -> tuple[Tensors, dict[str, str]]:
     from safetensors import SafetensorError, safe_open
 
     if not path.is_file():
-        raise DataError(f"{path}: there is no such file")
+        raise DataError(
+            f"{path}: there is no such file; give a network file, or the output folder of a fit"
+        )
     try:
         with safe_open(path, framework="numpy") as stream:
             header = dict(stream.metadata() or {})
