@@ -16,7 +16,8 @@ How often was it attacked, killed, filled up and fed nonsense, and what came of 
 measured by tests of the suite (`make test` runs most of them at a smaller size), in full by
 `make campaign`, one by `python -m scripts.campaign run R1`. This page is written by
 `python -m scripts.campaign publish` from what those runs left in `out/campaign/`; *measured* gives
-dates and commits. A line that falls short says so.
+dates and commits. A line that falls short says so: two cores that others used too did not get
+further that day.
 
 Whoever has installed the two packages can try them where they are: `globalmin selftest` makes
 files of several claims, spoils them, kills a sweep, and prints a table like this one in a minute.

@@ -1,6 +1,7 @@
 """`globalmin fit --stream`: one pass over a table, a certificate, and its check with the rows."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -61,6 +62,31 @@ def test_the_table_on_screen_names_the_check_with_rows(run, rows, tmp_path):
     assert ended.code == 0
     assert "400 in 1 shards" in ended.out
     assert "globalmin-check" in ended.out
+
+
+@pytest.mark.parametrize("model", ["quadratic", "additive"])
+def test_a_stream_whose_file_is_not_accepted_is_told_and_written(
+    run, rows, tmp_path, monkeypatch, model
+):
+    """A former version ended in an internal error: JSON knows no infinite gap."""
+    from globalmin.cli import streaming
+    from globalmin.proving.proof import Proof
+
+    name = "fit_stream" if model == "quadratic" else "fit_additive_stream"
+    fitted = getattr(streaming, name)
+
+    def unproved(*args, **options):
+        return replace(fitted(*args, **options), proof=Proof("UNDECIDED", "out of time"))
+
+    monkeypatch.setattr(streaming, name, unproved)
+    words = ("fit", rows, "-t", "y", "--stream", "--model", model, "--weight-decay", 2, "--out")
+    ended = run(*words, tmp_path / "o")
+    assert (ended.code, (tmp_path / "o" / "certificate.gmc").exists()) == (4, False)
+    assert "UNDECIDED: out of time" in " ".join(ended.out.split())
+    assert "not proved" in ended.out
+    assert "nothing is proved" in (tmp_path / "o" / "report.html").read_text()
+    facts = json.loads(run(*words, tmp_path / "p", "--json").out)
+    assert (facts["gap"], facts["relative_gap"], facts["exit_code"]) == (None, None, 4)
 
 
 @pytest.mark.parametrize(

@@ -75,11 +75,14 @@ def test_ctrl_c_during_training_keeps_the_best_network_marks_it_unproved_and_exi
 ):
     from globalmin.optimize import follow
 
-    def interrupt(self, iteration, relative_residual):
+    record = follow.Recorder.record
+
+    def interrupt(self, point, iteration):
+        record(self, point, iteration)
         if iteration >= 3:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(follow.Progress, "update", interrupt)
+    monkeypatch.setattr(follow.Recorder, "record", interrupt)
     ended = run(
         "fit",
         "--interpolate",

@@ -4,6 +4,7 @@ and never held.
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,14 +98,19 @@ def _facts(fit: Streamed, options: StreamOptions, seconds: float) -> dict[str, A
         "r2": fit.r2,
         "verdict": fit.verdict,
         "statement": fit.proof.statement,
-        "objective_upper": fit.proof.loss_upper,
-        "gap": fit.gap,
-        "relative_gap": fit.relative_gap,
+        "objective_upper": _proved(fit.proof.loss_upper),
+        "gap": _proved(fit.gap),
+        "relative_gap": _proved(fit.relative_gap),
         "seconds": seconds,
         "shard_rows": [shard.rows for shard in fit.shards],
         "without": fit.loss_without_neurons,
         **_read(fit),
     }
+
+
+def _proved(number: float) -> float | None:
+    """The number, or None where nothing is proved: JSON knows no infinity."""
+    return number if math.isfinite(number) else None
 
 
 def _read(fit: Streamed) -> dict[str, Any]:
@@ -122,14 +128,16 @@ def _read(fit: Streamed) -> dict[str, Any]:
 
 def _show(fit: Streamed, options: StreamOptions) -> None:
     check = f"globalmin-check {options.out / CERTIFICATE} --rows {options.data}"
-    told = fit.verdict if fit.certificate else f"{fit.verdict}: {fit.proof.why}"
+    told, gap = f"{fit.verdict}: {fit.proof.why}", "not proved"
+    if fit.certificate:
+        told, gap = fit.verdict, f"{fit.gap:.3g}, {fit.relative_gap:.2g} of the objective"
     print_rows(
         [
             ("rows", f"{fit.n_rows} in {len(fit.shards)} shards", ""),
             ("network", f"{_kind(fit)}, {fit.network.width} neurons", ""),
             ("training R^2", f"{fit.r2:.6g}", ""),
             ("verdict", told, ""),
-            ("gap", f"{fit.gap:.3g}, {fit.relative_gap:.2g} of the objective", ""),
+            ("gap", gap, ""),
             ("about", "the sums of the shards; about the rows themselves after", ""),
             ("", check, terminal.COPY),
             ("report", str(options.out / REPORT), terminal.COPY),
