@@ -61,8 +61,7 @@ def test_the_picture_shows_the_largest_columns(cancer):
     figure = cancer[0].plot_interactions(most=5)
     triangle, bars = figure.axes[:2]
     assert len(triangle.get_xticklabels()) == 5
-    image = triangle.images[0].get_array()
-    assert image.shape == (5, 5)
+    image = triangle.collections[0].get_array().reshape(5, 5)
     assert image.mask[0, 1]
     assert not image.mask[1, 0]
     assert len(bars.patches) == 5
@@ -137,6 +136,23 @@ def test_what_falls_short_is_said():
         warnings.simplefilter("error")
         quiet = gm.QuadraticNetworkClassifier(weight_decay=100.0, certify=False).fit(X, y)
     assert quiet.verdict_ is None
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_huber_losses_whose_curvature_jumps_are_minimized_too():
+    """Newton's steps alone left 1 to 6 % on four of these six samples of rows; gradients bring five
+    below 1e-6 (four asked: which ones depends on rounding) and the sixth to 2.6e-4.
+    """
+    X, y = load_diabetes(return_X_y=True)
+    options = {"weight_decay": 5.0, "scaling": "none", "loss_parameter": 50.0}
+    found = []
+    for seed in range(6):
+        rows = np.random.default_rng(seed).permutation(442)[:60]
+        model = gm.SquaresNetworkRegressor(**options)
+        found.append(model.fit(X[rows], y[rows], sample_weight=np.arange(60) % 3))
+    assert all(model.verdict_ == "ACCEPTED" for model in found)
+    assert sum(model.optimal_ for model in found) >= 4
+    assert max(model.gap_ / model.objective_ for model in found) < 1e-3
 
 
 def test_weights_are_repeated_rows():

@@ -16,6 +16,8 @@ from globalmin.regularized.squares import factored_spectrum, squares_penalty
 
 _MAX_SHARP = 6
 _MAX_STEPS = 150  # Newton steps between two rounds of new neurons
+_OUT_OF_STEPS = 1  # the status of scipy's solvers
+_MAX_GRADIENTS = 2000
 # unknowns and rows up to which the Hessian is formed: products with it are then one call each
 _FEW, _FEW_ROWS = 64, 1000
 
@@ -165,9 +167,30 @@ def descend(
             "max_trust_radius": 100.0 * size,
         },
     )
+    if found.status == _OUT_OF_STEPS:
+        found = _by_gradients(function, found.x, unit, goal / size)
     x = found.x if unit * found.fun <= function.value(x) else x
     rows, c = function.unpack(_sharpened(function, x, goal / size))
     return SquaresFactors(rows, factors.signs, c)
+
+
+def _by_gradients(function: FactoredObjective, x: Array, unit: float, gtol: float) -> Any:
+    """L-BFGS, for losses whose curvature jumps (huber): there Newton's steps may be short ones."""
+    from scipy.optimize import minimize
+
+    return minimize(
+        lambda x: function.value(x) / unit,
+        x,
+        jac=lambda x: function.gradient(x) / unit,
+        method="L-BFGS-B",
+        options={
+            "gtol": gtol / unit,
+            "ftol": 0.0,
+            "maxiter": _MAX_GRADIENTS,
+            "maxfun": 2 * _MAX_GRADIENTS,
+            "maxcor": 30,
+        },
+    )
 
 
 def _sharpened(function: FactoredObjective, x: Array, goal: float) -> Array:
