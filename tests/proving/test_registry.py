@@ -57,7 +57,8 @@ def test_nobody_else_writes_checks_and_reads_back():
 
 
 def test_what_no_certificate_can_speak_of_is_refused_by_name():
-    with pytest.raises(DataError, match="about a ndarray; give one of AdditiveStreamNetwork"):
+    known = "AdditiveStreamNetwork, DeepNetwork, Factors"
+    with pytest.raises(DataError, match=f"about a ndarray; give one of {known}"):
         subject_of(np.zeros(3))
 
 
