@@ -52,6 +52,9 @@ WRONG = [
     ("dual_gap_slabs", "- gamma + delta * e * f)%:M.", "- gamma)%:M."),
     ("unused_terms", "mass q <= gap / (b - h q).", "mass q <= gap / b."),
     ("unused_terms", "(b - h q) * mass q <= P - Du.", "b * mass q <= P - Du."),
+    ("relu_descent", "(E *m u) <= eps * len u.", "(E *m u) <= eps / 2%:R * len u."),
+    ("relu_descent", "e j <= eps * e i) ->", "e j <= 2%:R * eps * e i) ->"),
+    ("relu_descent", "`|D i j| <= E i j) ->", "D i j <= E i j) ->"),
 ]  # fmt: skip
 
 
