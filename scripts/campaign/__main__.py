@@ -2,7 +2,7 @@
 
 python -m scripts.campaign run              # all in full, hours; goes on where it was stopped
 python -m scripts.campaign run R1 hostile   # some of them
-python -m scripts.campaign table            # what is kept in out/campaign
+python -m scripts.campaign table            # what is kept in out/campaign and docs/reliability.json
 python -m scripts.campaign publish          # the same as docs/reliability.md
 
 A figure is measured by tests of the suite; what each test measured is one file in out/campaign,
@@ -19,6 +19,7 @@ from pathlib import Path
 
 from scripts.campaign.figures import FOLDER, ROOT, Figure, figures
 from scripts.campaign.page import PAGE, page, table
+from scripts.campaign.stored import STORED, store
 
 
 def run(figure: Figure, folder: Path = FOLDER) -> int:
@@ -49,8 +50,9 @@ def main() -> int:
                 return 130
     print(table(chosen))
     if options.job == "publish":
+        store()
         PAGE.write_text(page(), encoding="utf-8")
-        print(f"wrote {PAGE.relative_to(ROOT)}")
+        print(f"wrote {PAGE.relative_to(ROOT)} and {STORED.relative_to(ROOT)}")
     return 0
 
 

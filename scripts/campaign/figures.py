@@ -64,9 +64,10 @@ class Measured:
     def of(cls, kept: list[dict[str, Any]]) -> Measured:
         """All tests together."""
         passed = [one for one in kept if one["outcome"] == "passed"]
-        numbers = total(one["numbers"] for one in passed) | {COUNT: float(len(passed))}
+        count = sum(one.get(COUNT, 1) for one in passed)
+        numbers = total(one["numbers"] for one in passed) | {COUNT: float(count)}
         failed = tuple(one["test"] for one in kept if one["outcome"] == "failed")
-        stamps = tuple(sorted({f"{one['date']} {one['commit']}" for one in kept}))
+        stamps = tuple(sorted({_stamp(one) for one in kept}))
         return cls(numbers, failed, sum(one["cpu"] for one in kept), stamps)
 
     def verdict(self, figure: Figure) -> str:
@@ -87,6 +88,13 @@ class Measured:
         others = [name for name in self.numbers if name not in (*figure.goals, COUNT)]
         names = [*(name for name in figure.goals if name in self.numbers), *others] or [COUNT]
         return ", ".join(f"{name}: {number(self.numbers[name])}" for name in names)
+
+
+def _stamp(one: dict[str, Any]) -> str:
+    """The date and the commit of a number, and whether it is about other sources than these."""
+    return f"{one['date']} {one['commit']}" + (
+        " (sources changed since)" if one.get("stale") else ""
+    )
 
 
 def _more(count: int) -> str:

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from scripts.campaign.figures import ROOT, Measured, figures, number, total
 from scripts.campaign.keep import Keeper, file_of, sources_digest, write
-from scripts.campaign.page import hostile_files, page, row
+from scripts.campaign.page import hostile_files, page, row, table
+from scripts.campaign.stored import NAMES, STORED, measured, merged, store, stored
 
 
 def kept(**changes: object) -> dict[str, object]:
@@ -78,10 +79,62 @@ def test_hostile_files_of_tests_that_passed_are_added_up(tmp_path: Path):
     for name, id, content in (("a", "R1", one), ("b", "hostile", one)):
         write(tmp_path / id / f"{name}.json", content)
     write(tmp_path / "R2" / "c.json", {**one, "outcome": "failed"})
-    text = hostile_files(tmp_path)
+    nothing = tmp_path / "nothing.json"
+    text = hostile_files(tmp_path, nothing)
     assert "| `x` | 14 | 6 | 4 |" in text
     assert "| 14 | | |" in text.splitlines()[-1]
-    assert "## Hostile files" in page(tmp_path)
+    assert "## Hostile files" in page(tmp_path, nothing)
+
+
+def test_publishing_from_a_fresh_clone_loses_nothing(tmp_path: Path):
+    """Found when out/campaign was gone: the page would have been written without its figures."""
+    path, full, bare = tmp_path / "stored.json", tmp_path / "full", tmp_path / "bare"
+    one = kept(test="tests/mutation/test_x.py::a", numbers={"files": 9_000, "accepted": 0})
+    two = {**one, "test": "tests/mutation/test_x.py::b"}
+    write(full / "R1" / "a.json", {**one, "reason": "long", "seconds": 3.0})
+    store(full, path)
+    assert stored("R1", path) == [one]
+    before = page(full, path)
+    assert "files: 9,000" in before
+    store(bare, path)
+    assert page(bare, path) == before
+    write(bare / "R1" / "b.json", two)
+    assert "files: 18,000" in table([figures()["R1"]], bare, path)
+    assert "| `x` | 18,000 |" in hostile_files(bare, path)
+    write(bare / "R1" / "a.json", {**one, "outcome": "failed"})  # newer, though worse
+    assert "**failed**: tests/mutation/test_x.py::a" in table([figures()["R1"]], bare, path)
+    store(bare, path)
+    assert [entry["outcome"] for entry in stored("R1", path)] == ["failed", "passed"]
+
+
+def test_the_sum_of_a_file_gives_way_to_any_of_its_tests_and_to_no_other():
+    old = [kept(test="t/test_x.py", tests=4), kept(test="t/test_y.py")]
+    new = [kept(test="t/test_x.py::a")]
+    assert [one["test"] for one in merged(old, new)] == ["t/test_x.py::a", "t/test_y.py"]
+    assert merged(old, []) == old
+    assert merged(old, [kept(test="t/test_y.py", commit="d")])[1]["commit"] == "d"
+    assert Measured.of(old).numbers == {"tests": 5.0}
+
+
+def test_a_figure_says_that_the_sources_have_changed_since(tmp_path: Path):
+    figure = figures()["R1"]
+    for name, sources in (("old", "other"), ("new", sources_digest(figure.judged))):
+        write(tmp_path / "R1" / "a.json", kept(sources=sources, commit=name))
+        text = table([figure], tmp_path, tmp_path / "nothing.json")
+        assert ("| 2026-01-01 old (sources changed since) |" in text) == (name == "old")
+        assert ("| 2026-01-01 new |" in text) == (name == "new")
+
+
+def test_what_is_published_has_entries_of_known_figures_only():
+    content = json.loads(STORED.read_text(encoding="utf-8"))
+    assert content.keys() <= figures().keys()
+    for id, entries in content.items():
+        tests = [entry["test"] for entry in entries]
+        assert len(set(tests)) == len(tests), id
+        for entry in entries:
+            assert entry.keys() <= set(NAMES), id
+            assert entry["test"].split("::")[0].startswith(tuple(figures()[id].tests)), id
+    assert len(measured(figures()["R1"])) >= 1
 
 
 def test_what_is_kept_stays_kept_until_the_sources_change(tmp_path: Path):
