@@ -29,11 +29,18 @@ def open_files():
 
 
 def work(number, folder):
-    """One round: a fit of every kind with its file and check, and a small sweep."""
+    """One round: a fit of every kind with its file and check, and a small sweep; the number of fits
+    that `certify` refused (a start may end in a local minimum: seen once in an hour).
+    """
+    refused = 0
     for index, activation in enumerate(ACTIVATIONS):
         data = gm.generators.sphere_with_random_labels(8 + number % 5, 4, seed=number)
         run = gm.train_auto(data, width=6 + index, activation=activation, seed=number)
-        proof = gm.certify(run.network, data)
+        try:
+            proof = gm.certify(run.network, data)
+        except gm.CannotCertify:
+            refused += 1
+            continue
         assert gm.check(proof.save(folder / "fit.gmc")).verdict.value == "ACCEPTED"
     rows = gm.generators.sphere_with_random_labels(30, 3, seed=number)
     gm.AdditiveNetworkRegressor(weight_decay=0.2).fit(rows.X, rows.y)
@@ -41,16 +48,17 @@ def work(number, folder):
         out = folder / f"sweep-{number % 20}"
         plan = sweep.Plan(recipes.needs_nothing_else, grid={"a": list(range(number, number + 20))})
         sweep.run(plan, out, workers=1)
+    return refused
 
 
 def soak(seconds, folder, record):
     """Rounds until the time is up; memory after a tenth of it, files and memory at the end."""
     started, number, warm, files = time.monotonic(), 0, 0.0, 0
-    peak = 0.0
+    peak, refused = 0.0, 0
     while (now := time.monotonic() - started) < seconds or number < 12:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            work(number, folder)
+            refused += work(number, folder)
         number += 1
         if not warm and now > seconds / 5 and number > 5:
             warm, files = resident(), open_files()
@@ -59,6 +67,8 @@ def soak(seconds, folder, record):
     print(f"{number} rounds in {now:.0f} s: {warm:.0f} MB, then at most {peak:.0f} MB")
     record("seconds", round(now))
     record("rounds", number)
+    record("could not certify", refused)
+    assert refused <= number / 100, "a fit in four hundred may end in a local minimum, not more"
     record("largest growth in percent", round(growth, 2))
     record("largest change of open files", open_files() - files)
     assert open_files() == files
