@@ -30,7 +30,7 @@ def open_files():
 
 def work(number, folder):
     """One round: a fit of every kind with its file and check, and a small sweep; the number of fits
-    that `certify` refused (a start may end in a local minimum: seen once in an hour).
+    that `certify` refused (training may end in a local minimum: round 34,921 does, with tanh).
     """
     refused = 0
     for index, activation in enumerate(ACTIVATIONS):
