@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from tests.oracles.circle_walk import highest
 from tests.oracles.fraction_dual import largest_square, neuron_sum, one_column_square
 from tests.oracles.fraction_factorization_claims import inverse
 
@@ -300,3 +301,24 @@ def test_slopes_turn_to_where_q_is_shorter():
     rows, q = [[2.0, 0.0], [0.0, 4.0]], [0.5, -1.0]
     assert cone_proposals._turned(rows, [0.25, 0.125], q) == [0.5, 0.0]
     assert cone_proposals._turned([[1.0, 0.0]], [0.5], [3.0, 0.0]) == [1.0]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_cones_with_many_undecided_rows_decide_on_either_side(seed: int):
+    """More rows than get slopes of their own, so that cones are split where the tangents turn;
+    against a walk over all circles.
+    """
+    rng = np.random.default_rng(seed)
+    rows, u = rng.integers(-20, 21, (40, 3)), rng.integers(-9, 10, 40)
+    H = F(highest(rows.astype(float), u.astype(float)))
+    checks = ExactChecks(Budget())
+    assert cones_hold(rows.tolist(), u.tolist(), H * (1 + F(1, 100)), checks, (1, -1)) is True
+    assert cones_hold(rows.tolist(), u.tolist(), H * (1 - F(1, 10**9)), checks, (1, -1)) is False
+
+
+def test_without_a_direction_there_is_no_proposal():
+    block = first_block([[1, 2], [3, -1]], [1, -1], F(5), ExactChecks(Budget()))
+    rays = [block.ray(p, ExactChecks(Budget())) for p in ([1, 0], [0, 1])]
+    corner = cone_proposals.Corner(rays, 1)
+    assert block.toward([0.0, 0.0], ExactChecks(Budget())) is None
+    assert list(cone_proposals.proposals(corner, [0.0, 0.0], [], lambda _: None)) == []

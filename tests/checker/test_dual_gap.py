@@ -700,3 +700,20 @@ def test_a_logistic_bound_beyond_128_bits_is_decided_at_more():
         assert result.verdict.value == expected
         if sign > 0:
             assert result.claims[0].bits == 256
+
+
+@pytest.mark.parametrize("heads", ["any", "nonnegative"])
+def test_rows_that_are_mostly_zeros_give_the_same_verdicts(heads: str):
+    """Rows of one or two entries in 24 columns: sums and products are taken over these alone; the
+    slow checker takes all.
+    """
+    rng = np.random.default_rng(24)
+    X = np.zeros((30, 24))
+    X[np.arange(30), rng.integers(0, 24, 30)] = rng.standard_normal(30)
+    X[0, 3] = X[0, 5] = 1.5
+    rules = {"neurons": "quadratic", "groups": "all", "heads": heads, "v_max": F(1), "b": F(1)}
+    W = 0.3 * rng.standard_normal((2, 24))
+    case = Case(X, rng.standard_normal(30), W, np.array([1.0, 0.5]), network=rules)
+    u, factors = quadratic_witness(case, rounded(derivative(case)))
+    assert verdict(file_of(case, u, "quadratic", witness=factors)) == "ACCEPTED"
+    assert "Y11" in check_bytes(file_of(case, 2.0 * u, "quadratic", witness=factors)).reason

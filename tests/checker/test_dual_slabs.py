@@ -242,3 +242,13 @@ def test_random_witnesses_are_never_below_sampled_maxima(seed: int):
         scaled, _, _ = slab_witness(tight, u, count=int(rng.integers(1, 5)))
         for sign in (1, -1):
             assert sampled_maximum(X, sign * scaled, rng) <= b_up * (1 + 1e-9)
+
+
+def test_a_row_whose_dual_entry_is_zero_needs_no_slopes():
+    case, _ = _free_case(np.random.default_rng(7))
+    u, fields, witness = slab_witness(case, np.array([1, -1, 0, 0.5, -0.5, 0]))
+    for name in ("rho", "sig", "al", "be"):
+        witness[name][..., 2] = -5.0
+    assert verdict(file_of(case, u, "slabs", witness=witness, **fields)) == "ACCEPTED"
+    witness["be"][..., 0] = witness["sig"][..., 0] = -5.0
+    assert "Y9" in check_bytes(file_of(case, u, "slabs", witness=witness, **fields)).reason

@@ -11,6 +11,7 @@ from tests.checker.problem_cases import problem
 
 from globalmin_check.balls import precision, root, sum_of_squares
 from globalmin_check.fast.definite import prove_above
+from globalmin_check.fast.elementary import slopes
 from globalmin_check.fast.linearization import Linearization
 from globalmin_check.fast.products import Products
 from globalmin_check.fast.rounding import NotProved
@@ -154,3 +155,9 @@ def check_rows(found: object, true: list[list[arb]]) -> None:
         # "rows" multiplies the weights by |x|^2 rounded up, a part in 1e12 of the entries above
         slack = arb(1e-12) * sum((abs(x) for x in true[i][: i + 1]), arb(0))
         assert not total > arb(float(bounds[i])) + slack
+
+
+def test_slopes_of_an_activation_that_is_not_known_are_not_proved():
+    z = np.zeros((1, 1))
+    with pytest.raises(NotProved, match="does not know the activation erf"):
+        slopes("erf", z, z, z)

@@ -2,6 +2,7 @@
 the verdict names, and what it leaves to balls.
 """
 
+import _ctypes
 import json
 import os
 import subprocess
@@ -21,6 +22,7 @@ from globalmin_check import check_file, limits
 from globalmin_check.command.cli import main
 from globalmin_check.engine import check_bytes
 from globalmin_check.fast import choice as choice_module
+from globalmin_check.fast import machine as machine_module
 from globalmin_check.fast import route as route_module
 from globalmin_check.fast.rounding import NotProved
 from globalmin_check.verdict import Verdict
@@ -265,3 +267,19 @@ def test_memory_that_runs_out_is_undecided(monkeypatch: pytest.MonkeyPatch):
 
     monkeypatch.setattr(route_module, "self_test", hungry)
     assert "out of memory" in check_bytes(interpolation(), route="fast").reason
+
+
+def test_a_numpy_whose_blas_cannot_be_asked_needs_the_environment_to_say_one_thread(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    """No library beside numpy, one that cannot be loaded, one without the functions."""
+    home = tmp_path / "numpy"
+    (tmp_path / "numpy.libs").mkdir()
+    home.mkdir()
+    monkeypatch.setattr(machine_module.np, "__file__", str(home / "__init__.py"))
+    assert machine_module._openblas.__wrapped__() is None
+    (tmp_path / "numpy.libs" / "libopenblas.so").write_bytes(b"no library")
+    assert machine_module._openblas.__wrapped__() is None
+    plain = next(Path(_ctypes.__file__).parent.glob("_ctypes*.so"))
+    (tmp_path / "numpy.libs" / "libopenblas2.so").symlink_to(plain)
+    assert machine_module._openblas.__wrapped__() is None

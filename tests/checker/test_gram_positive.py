@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from flint import acb, arb
-from tests.checker.gram_cases import build, claim, resnet_claim
+from tests.checker.gram_cases import build, claim, deep_claim, resnet_claim
 from tests.checker.records import exact_checks
 from tests.oracles import gmc_builder as gmc
 
@@ -285,3 +285,12 @@ def test_numbers_that_are_not_positive_are_rejected(X: np.ndarray, key: str) -> 
     result = checked("tanh", X, fields | {key: "0"}, tensors)
     assert result.verdict is Verdict.REJECTED
     assert "check G2" in result.reason
+
+
+def test_pixels_must_divide_the_columns() -> None:
+    X, windows = np.array([[1.0, 0.5, -0.25, 1.0], [0.5, -1.0, 0.75, 0.5]]), np.array([[0, 1]] * 2)
+    fields, tensors = deep_claim("tanh", X, [(1.0, False)], windows=windows)
+    assert "not a multiple of pixels" not in checked("tanh", X, fields, tensors).reason
+    result = checked("tanh", X[:, :3].copy(), fields, tensors)
+    assert result.verdict is Verdict.MALFORMED
+    assert "not a multiple of pixels" in result.reason

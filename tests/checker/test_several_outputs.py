@@ -12,6 +12,7 @@ from tests.checker.regularized_cases import changed, file_of
 from tests.checker.several_cases import golden_softmax, golden_squared, height
 from tests.mutation.several_attacks import honest
 
+from globalmin_check import limits
 from globalmin_check.claims.convex_losses import Loss
 from globalmin_check.claims.regularized_network import Form
 from globalmin_check.claims.scaled import Scaled, scaled
@@ -215,3 +216,15 @@ def test_honest_files_are_accepted_and_a_little_less_decay_is_not():
             refused += 1
     assert accepted == 40
     assert refused > 25
+
+
+def test_numbers_of_very_different_size_are_undecided_beyond_the_limit(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    case, U = golden_softmax()
+    assert check_bytes(file_of(case, U)).verdict.value == "ACCEPTED"
+    tiny = replace(case, X=case.X * 2.0**-900)
+    monkeypatch.setattr(limits, "EXACT_BITS", 500)
+    result = check_bytes(file_of(tiny, U))
+    assert result.verdict.value == "UNDECIDED"
+    assert "bits, more than 500" in result.reason

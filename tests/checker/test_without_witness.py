@@ -80,3 +80,12 @@ def test_there_is_no_factor_of_an_indefinite_matrix(entry: float):
     assert own_factor(rows) is None
     assert own_factor([[arb("nan")]]) is None
     assert own_factor([[arb(float("1e308")) * 1e308]]) is None
+
+
+def test_a_factor_whose_inverse_overflows_is_none():
+    """L with 1 on the diagonal and 1e7 below it: entries of its inverse grow to 1e7^49."""
+    n = 50
+    L = np.eye(n) + 1e7 * np.eye(n, k=-1)
+    A = L @ L.T  # every entry is exact
+    assert own_factor([[arb(x) for x in row] for row in A[:40, :40].tolist()]) is not None
+    assert own_factor([[arb(x) for x in row] for row in A.tolist()]) is None

@@ -96,8 +96,7 @@ def exact(claim: AdditiveGap, problem: Problem, checks: ExactChecks) -> Found:
             is_inside(column, claim.t, claim.decay),
             "the sum of u x",
         )
-    if stream.given is not None:
-        require_rows(claim, stream, checks)
+    require_rows(claim, stream, checks)
     return found
 
 
