@@ -67,6 +67,21 @@ def test_suprema_hold_and_are_tight(name: str, b: float, order: int) -> None:
     assert name == "quadratic" or top >= float(bound) * (1 - (1e-3 if order == 1 else 1e-6))
 
 
+@pytest.mark.parametrize("name", ["softplus", "sigmoid", "tanh", "erf"])
+@pytest.mark.parametrize("order", [2, 3, 4])
+def test_suprema_are_the_largest_values_rounded_up_at_the_eighth_decimal(name: str, order: int):
+    """The top of a grid, refined: its last step is 1e-6 wide, so a value lacks 1e-11."""
+    slope, reach, center = derivative(name, 1.0, order), 8.0, 0.0
+    for _ in range(4):
+        points = center + np.linspace(-reach, reach, 2001)
+        sizes = np.abs(slope(points))
+        center, reach, top = float(points[np.argmax(sizes)]), reach / 200, float(np.max(sizes))
+    bound = supremum(name, Fraction(1), order)
+    assert bound is not None
+    # 1e-11: the grid; and rounding of a fourth derivative by autodiff, below 1e-13
+    assert top - 1e-11 <= float(bound) <= top + 1e-8 + 1e-11
+
+
 @pytest.mark.parametrize("name", SMOOTH)
 @pytest.mark.parametrize("size", [1e300, -1e300, 1e-300, 5e-324, 0.0, 745.2, -745.2])
 def test_extreme_arguments_give_finite_tight_balls(name: str, size: float) -> None:
