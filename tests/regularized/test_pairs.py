@@ -60,6 +60,20 @@ def test_cones_are_closed_above_the_maximum_and_not_below(seed: int):
     assert search_sphere(Z, u / (top * (1 + 1e-7)), 1, w)[0] == OPEN
 
 
+def test_a_second_tangent_saves_cones():
+    """58, 200, 338 and 130, 206, 296 cones; with one tangent only 80, 238, 406 and 144, 224, 328.
+    The room of 3 % is for other orders of summation.
+    """
+    rng = np.random.default_rng(0)
+    for n, counts in ((50, (58, 200, 338)), (200, (130, 206, 296))):
+        Z, u = np.c_[rng.standard_normal((n, 2)), np.ones(n)], rng.standard_normal(n)
+        top = highest(Z, u)
+        for room, most in zip((1e-2, 1e-4, 1e-6), counts, strict=True):
+            state, count = search_sphere(Z, u / (top * (1 + room)), 10**6, np.zeros(3))
+            assert state == CLOSED
+            assert count <= 1.03 * most
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_the_shortest_vector_above_three_heights(seed: int):
     """Against nonnegative least squares: q = P^T l, l >= 0 minimizing |P^T l|^2/2 - G . l."""
