@@ -74,6 +74,19 @@ def test_a_second_tangent_saves_cones():
             assert count <= 1.03 * most
 
 
+def test_ascents_begin_at_the_neurons_of_the_single_columns():
+    """Lifted to the pair, such a neuron amounts to what it does in its column."""
+    rng = np.random.default_rng(1)
+    X, u = rng.standard_normal((30, 2)), rng.standard_normal(30)
+    oracle = PairOracle.of(X, [(0, 1)])
+    _, single = oracle.columns.search(u, 0.0)
+    W = np.vstack(oracle._first(0, (0, 1), single))
+    values = np.maximum(np.c_[X, np.ones(30)] @ W.T, 0.0).T @ u
+    lifted = np.concatenate([single.values[single.group == j] for j in (0, 1)])
+    assert len(W) == len(single.values) >= 2
+    np.testing.assert_allclose(values, lifted, rtol=1e-12)  # thirty terms, some 1e-15 each
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_the_shortest_vector_above_three_heights(seed: int):
     """Against nonnegative least squares: q = P^T l, l >= 0 minimizing |P^T l|^2/2 - G . l."""
