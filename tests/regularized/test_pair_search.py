@@ -10,7 +10,15 @@ import pytest
 import globalmin as gm
 from globalmin.regularized.column_generation import QuickOracle, rounds
 from globalmin.regularized.objective import Penalty, RegularizedProblem
-from globalmin.regularized.pair_ascents import _DIRECTIONS, _NEAR, _scan, ascend, cells_of, tops
+from globalmin.regularized.pair_ascents import (
+    _DIRECTIONS,
+    _NEAR,
+    _moments,
+    _scan,
+    ascend,
+    cells_of,
+    tops,
+)
 from globalmin.regularized.pairs import TOLERANCES, PairOracle, QuickPairs, tolerance_for
 from globalmin.regularized.train import (
     _coarse,
@@ -55,6 +63,17 @@ def test_the_scan_is_the_sum_where_rows_are_cells():
     values = np.empty(len(_DIRECTIONS))
     _scan(Z, u[:, None] * Z, _DIRECTIONS, values)
     np.testing.assert_allclose(values, np.maximum(_DIRECTIONS @ Z.T, 0.0) @ u, atol=1e-12)
+
+
+def test_moments_of_cells_are_the_sums_of_their_rows():
+    rng = np.random.default_rng(2)
+    Z, u = np.c_[rng.standard_normal((600, 2)), np.ones(600)], rng.standard_normal(600)
+    place, middle = cells_of(Z)
+    moments = np.zeros_like(middle)
+    _moments(Z, u, place, moments)
+    for cell in range(len(middle)):
+        here = place == cell
+        np.testing.assert_allclose(moments[cell], u[here] @ Z[here], atol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(5))
