@@ -7,16 +7,18 @@ import time
 import tracemalloc
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 from tests.corpus.drafts import canonical, container, resealed
 from tests.corpus.two_checkers import VERDICTS, Bench, contradict
+from tests.corpus.whole_files import opened
 from tests.figures import Record
 from tests.mutation.guided_fuzz import Explorer, where_it_ends
 from tests.mutation.header_edits import edited, parts, places
-from tests.mutation.sources import sealed
+from tests.mutation.sources import ACCEPTED, sealed
 
 from globalmin_check.canonical import Fields
 
@@ -182,6 +184,19 @@ def test_every_input_of_a_hundred_thousand_gets_one_of_the_four_verdicts(
     verdicts = fuzz(10_000, SEED + 1000 * (part + 1))
     record_property("hypothesis inputs", verdicts.total())
     print(f"parser fuzz: {sum(verdicts.values())} inputs, {dict(verdicts)}")
+
+
+@pytest.mark.parametrize("kind", [[], {}, None, 3, ["dual-gap"]])
+def test_a_kind_that_is_no_word_is_malformed_for_both_checkers(kind: Any, tmp_path: Path):
+    """The slow checker looked a list up in a table (found by part 1 of the hundred thousand)."""
+    bench = Bench(tmp_path)
+    families = {path.name.split("_")[0]: path for path in sorted(ACCEPTED.glob("*.gmc"))}
+    assert len(families) > 20
+    for path in families.values():
+        file = opened(path.read_bytes())
+        file.top["claims"][0]["kind"] = kind
+        fast, slow = bench.both(file.sealed())
+        assert fast.verdict == slow.verdict == "MALFORMED", path.name
 
 
 def explore(count: int, start: int, record: Record) -> Explorer:

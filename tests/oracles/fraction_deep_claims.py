@@ -156,7 +156,7 @@ def _deep_claims(
     result = []
     for index, entry in enumerate(entries):
         require(
-            isinstance(entry, dict) and entry.get("kind") in GRAMMARS,
+            isinstance(entry, dict) and entry.get("kind") in list(GRAMMARS),
             "not a claim about a deep network",
         )
         kind = entry["kind"]

@@ -222,7 +222,7 @@ def _claim(
     entry: Any, index: int, tensors: dict[str, Tensor], network: Fields, about: tuple[int, str]
 ) -> tuple[str, Fields, dict[str, Tensor]]:
     n, name = about
-    require(isinstance(entry, dict) and entry.get("kind") in THEOREMS, "another claim")
+    require(isinstance(entry, dict) and entry.get("kind") in list(THEOREMS), "another claim")
     require(entry.get("theorem") == THEOREMS[entry["kind"]], "the wrong theorem")
     require(type(entry.get("version")) is int and entry["version"] == 1, "unknown version")
     readers = _readers(entry, network, n, name)
