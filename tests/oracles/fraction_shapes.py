@@ -83,13 +83,14 @@ def curve_holds(
 
 def _both_sides(file: RegularizedFile, values: Row, u: Row, bound: Fraction) -> bool:
     return all(
-        _side_holds(file, values, u, bound, half, sign) for half in (1, -1) for sign in (1, -1)
+        _side_holds(file, values, u, bound, (half, sign)) for half in (1, -1) for sign in (1, -1)
     )
 
 
 def _side_holds(
-    file: RegularizedFile, values: Row, u: Row, bound: Fraction, half: int, sign: int
+    file: RegularizedFile, values: Row, u: Row, bound: Fraction, side: tuple[int, int]
 ) -> bool:
+    half, sign = side
     if file.network["hidden_bias"] == "penalized":
         return one_column_square(values, file.tau, u, half, sign) <= bound**2
     sums = (
@@ -100,7 +101,7 @@ def _side_holds(
 
 
 def _convex_holds(file: RegularizedFile, values: Row, u: Row, bound: Fraction) -> bool:
-    if not all(_side_holds(file, values, u, bound, half, -1) for half in (1, -1)):
+    if not all(_side_holds(file, values, u, bound, (half, -1)) for half in (1, -1)):
         return False
     if file.network["hidden_bias"] == "free":
         moment = sum((x * z for x, z in zip(u, values, strict=True)), ZERO)

@@ -1,5 +1,5 @@
-r"""Multipliers rho of the constraints $f(z_{k+1}) \ge f(z_k)$ of an increasing curve (R7 (b)), for a
-dual vector that is feasible over the atoms.
+r"""Multipliers rho of the constraints $f(z_{k+1}) \ge f(z_k)$ of an increasing curve (R7 (b)), for
+a dual vector that is feasible over the atoms.
 
 In the sums $U_j + \rho_j - \rho_{j-1}$ the function G becomes $G - R$ with $R(t) = \int_t^\infty
 \hat\rho$, linear between the values and falling, $\rho_k$ its slope: the tube $|G - R| \le b\,k(t)$

@@ -6,11 +6,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import pairwise
 
 import numpy as np
 
-from globalmin._types import Array, Indices
+from globalmin._types import Array
 from globalmin.regularized.column_generation import Pool, Training, rounds, through_envelopes
 from globalmin.regularized.curves import SIDE, Atoms, Curve, CurveOracle, Parts, shaped_atoms
 from globalmin.regularized.dual import centered, floor_of, saturated

@@ -1,9 +1,9 @@
-r"""The oracle for curves with a shape (R7 (b) of the page): columns whose curve increases, decreases,
-is convex or concave on the whole line.
+r"""The oracle for curves with a shape (R7 (b) of the page): columns whose curve increases,
+decreases, is convex or concave on the whole line.
 
 Such curves are spanned by atoms of penalty 1: single neurons that have the shape, for increasing
-curves also pairs $\mathrm{relu}(t - a) - \mathrm{relu}(t - b)$, $a < b$, for convex ones also lines.
-All is said of $G(t) = \sum_i u_i(x_i - t)_+$, which is linear between the values of the column, and
+curves also pairs $\mathrm{relu}(t - a) - \mathrm{relu}(t - b)$, $a < b$, for convex ones lines. All
+is said of $G(t) = \sum_i u_i(x_i - t)_+$, which is linear between the values of the column, and
 of the price $k(t) = |(1, t/\tau)|$ of a bend at t (1 for free biases); $\sum u = 0$. Decreasing and
 concave curves are the others with $-u$.
 """
@@ -253,7 +253,9 @@ class CurveOracle:
         """H of every group over its atoms, in floats, and no candidates; see `atoms`."""
         del threshold
         none = np.zeros((0, 2))
-        return self.heights(u), Candidates(none[:, 0], none, np.zeros(0, np.int64), none.astype(np.int64))
+        return self.heights(u), Candidates(
+            none[:, 0], none, np.zeros(0, np.int64), none.astype(np.int64)
+        )
 
     def heights(self, u: Array, least: float = 0.0) -> Array:
         """H of every group over its atoms, in floats; where it is less, at least `least`."""

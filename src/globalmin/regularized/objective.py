@@ -284,7 +284,9 @@ def _shapes(given: Sequence[str] | None, d: int) -> tuple[str, ...] | None:
         return None
     words = tuple(given)
     if isinstance(given, str) or len(words) != d or any(word not in SHAPES for word in words):
-        raise DataError(f"shapes={given!r} must be {d} words of {', '.join(SHAPES)}, one per column")
+        raise DataError(
+            f"shapes={given!r} must be {d} words of {', '.join(SHAPES)}, one per column"
+        )
     return words if any(word != "none" for word in words) else None
 
 

@@ -55,9 +55,9 @@ MEANING = (
     "follows from one positive definite matrix per sign (R4), with free hidden biases one per sign "
     "and slab of the bias (R4-free); for quadratic neurons it is -aI < sum_i u_i x_i x_i^T < aI, "
     "a = b/(2 v_max) (R5). Curves that have to rise: for any rho_k >= 0 the sums of u over the "
-    "values z_k of a column may be changed by rho_k - rho_(k-1); convex ones: one sign, and a linear curve "
-    "costs 2 (R7). With several outputs that share the neurons u_i is a vector and |.| the Euclidean "
-    "norm."
+    "values z_k of a column may be changed by rho_k - rho_(k-1); convex ones: one sign is needed, "
+    "and twice b for lines (R7). With several outputs that share the neurons u_i is a vector "
+    "and |.| the Euclidean norm."
 )
 
 

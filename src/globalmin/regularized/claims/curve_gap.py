@@ -49,9 +49,7 @@ def largest_height(u: Array, rho: dict[int, Array], oracle: CurveOracle) -> floa
     heights = [] if oracle.plain is None else [float(oracle.plain.search(u, math.inf)[0].max())]
     for group, curve in oracle.curves.items():
         part = rho.get(group)
-        heights.append(
-            curve_height(curve, u) if part is None else height_with(curve, u, part)
-        )
+        heights.append(curve_height(curve, u) if part is None else height_with(curve, u, part))
     return max(heights)
 
 
