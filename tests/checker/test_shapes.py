@@ -125,7 +125,7 @@ def test_lines_are_tested_beside_single_neurons(rule: str):
     X, s = np.array([[-4.0], [0.0], [4.0]]), 1 / 8
     for sign in (1.0, -1.0):
         case = Case(X, np.zeros(3), np.zeros((1, 1)), np.zeros(1), bias=np.zeros(1), intercept=0.0,
-                    network={"shapes": ["convex"], "b": Fraction(1, 2), "hidden_bias": rule})  # fmt: skip
+                    network={"shapes": ["convex"], "hidden_bias": rule})  # fmt: skip
         for factor, wanted in ((1.0, "ACCEPTED"), (1 + 2.0**-40, "REJECTED")):
             trend = sign * factor * s * np.array([-1.0, 0.0, 1.0])
             raw = file_of(case, np.array([1.0, -2.0, 1.0]) + trend)

@@ -65,10 +65,15 @@ def curve_holds(
     file: RegularizedFile, column: int, u: Row, bound: Fraction, found: dict[str, Tensor]
 ) -> bool:
     """The condition of R7 (b) on one column with a shape or without."""
+    return all(square <= bound**2 for square in needed_squares(file, column, u, found))
+
+
+def needed_squares(
+    file: RegularizedFile, column: int, u: Row, found: dict[str, Tensor]
+) -> Iterator[Fraction]:
+    """The squares that have to be at most b^2."""
     word = file.network["shapes"][column]
     values = [row[column] for row in file.X]
-    if word == "none":
-        return _both_sides(file, values, u, bound)
     if word in ("decreasing", "concave"):
         u = [-x for x in u]
     rho = multipliers(file, found).get(column)
@@ -76,40 +81,37 @@ def curve_holds(
         places = sorted(set(values))
         after = dict(pairwise(places))
         pairs = [(z, r) for z, r in zip(values, rho, strict=True) if z in after]
-        long = values + [z for z, _ in pairs] + [after[z] for z, _ in pairs]
-        return _both_sides(file, long, u + [r for _, r in pairs] + [-r for _, r in pairs], bound)
-    return _convex_holds(file, values, u, bound)
+        values = values + [z for z, _ in pairs] + [after[z] for z, _ in pairs]
+        u = u + [r for _, r in pairs] + [-r for _, r in pairs]
+    signs = (-1,) if word in ("convex", "concave") else (1, -1)
+    for half in (1, -1):
+        for sign in signs:
+            yield _square(file, values, u, half, sign)
+    if word in ("convex", "concave"):
+        yield from _line_squares(file, values, u)
 
 
-def _both_sides(file: RegularizedFile, values: Row, u: Row, bound: Fraction) -> bool:
-    return all(
-        _side_holds(file, values, u, bound, (half, sign)) for half in (1, -1) for sign in (1, -1)
-    )
-
-
-def _side_holds(
-    file: RegularizedFile, values: Row, u: Row, bound: Fraction, side: tuple[int, int]
-) -> bool:
-    half, sign = side
+def _square(file: RegularizedFile, values: Row, u: Row, half: int, sign: int) -> Fraction:
+    """The square of the largest sign * sum over the neurons that look to one half."""
     if file.network["hidden_bias"] == "penalized":
-        return one_column_square(values, file.tau, u, half, sign) <= bound**2
+        return one_column_square(values, file.tau, u, half, sign)
     sums = (
         sign * sum((x * max(ZERO, half * (z - t)) for x, z in zip(u, values, strict=True)), ZERO)
         for t in set(values)
     )
-    return max(sums) <= bound
+    return max(ZERO, *sums) ** 2
 
 
-def _convex_holds(file: RegularizedFile, values: Row, u: Row, bound: Fraction) -> bool:
-    if not all(_side_holds(file, values, u, bound, (half, -1)) for half in (1, -1)):
-        return False
+def _line_squares(file: RegularizedFile, values: Row, u: Row) -> Iterator[Fraction]:
+    """Lines, which cost 2, and constants."""
     if file.network["hidden_bias"] == "free":
-        moment = sum((x * z for x, z in zip(u, values, strict=True)), ZERO)
-        return -2 * bound <= moment <= 2 * bound
+        yield (sum((x * z for x, z in zip(u, values, strict=True)), ZERO) / 2) ** 2
+        return
     rows = [(z, file.tau) for z in values]
     # a linear curve w . x is the difference of the neurons w and -w
     right, up = (
         neuron_sum(rows, u, w) - neuron_sum(rows, u, (-w[0], -w[1]))
         for w in ((Fraction(1), ZERO), (ZERO, Fraction(1)))
     )
-    return right**2 + up**2 <= 4 * bound**2 and -bound <= up <= bound
+    yield (right**2 + up**2) / 4
+    yield up**2

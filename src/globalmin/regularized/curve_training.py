@@ -82,8 +82,7 @@ class _Loop:
         u = centered(self.problem, self.master.dual())
         self.found = Atoms.none()
         if u is not None:
-            self.found = self.oracle.atoms(u, b * (1.0 + 1e-11))
-            height = float(self.oracle.heights(u, b).max())
+            height, self.found = self.oracle.atoms(u, b * (1.0 + 1e-11))
             self._bound(u, height)
         self.gap = (self.best[0] - self.floor) / max(self.best[0] - self.base, 1e-300)
         return self.gap
@@ -154,7 +153,9 @@ def merged(pool: Pool, oracle: CurveOracle) -> Pool:
     """
     kept: list[tuple[int, float, float, float]] = []
     for group, neurons in _neurons(pool, oracle):
-        z = np.unique(oracle.X[:, group])
+        if not neurons:
+            continue
+        z = oracle.values[group]
         kinks = [neuron[0] for neuron in neurons]
         # the cell between two values; a kink on a value is a cell of its own
         cells = np.searchsorted(z, kinks, "left") + np.searchsorted(z, kinks, "right")

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -103,13 +104,21 @@ class Curve:
         """G at the values, for the side of the shape, and its slopes between them."""
         sums = SIDE[self.shape] * np.bincount(self.inverse, weights=u, minlength=self.z.size)
         slopes = -np.cumsum(sums[::-1])[::-1][1:]
-        steps = -slopes * np.diff(self.z)
-        return np.r_[np.cumsum(steps[::-1])[::-1], 0.0], slopes
+        G = np.zeros(self.z.size)
+        G[:-1] = np.cumsum((-slopes * np.diff(self.z))[::-1])[::-1]
+        return G, slopes
+
+    @cached_property
+    def ends(self) -> tuple[Array, Array, Array]:
+        """The two ends of every cell, and one of them that is finite."""
+        low, high = np.append(-np.inf, self.z), np.append(self.z, np.inf)
+        return low, high, np.append(self.z[0], self.z)
 
     def cells(self, G: Array, slopes: Array, sign: float, price: float) -> Cells:
         """The largest values of sign G - price k cell by cell."""
-        low, high = np.r_[-np.inf, self.z], np.r_[self.z, np.inf]
-        ends, slope = np.r_[G[0], G], sign * np.r_[0.0, slopes, 0.0]
+        low, high, start = self.ends
+        slope = np.zeros(start.size)
+        slope[1:-1] = sign * slopes
         if math.isinf(self.tau):
             t = np.where(slope > 0, high, low)
             t[0], t[-1] = self.z[0], self.z[-1]
@@ -117,9 +126,10 @@ class Curve:
             with np.errstate(divide="ignore", invalid="ignore"):
                 q = np.clip(slope * self.tau / price, -1.0, 1.0) if price > 0 else np.sign(slope)
                 t = self.tau * q / np.sqrt(1.0 - q * q)
-            t = np.clip(np.where(slope == 0.0, 0.0, t), low, high)
-        start = np.r_[self.z[0], self.z]
-        values = sign * ends + slope * (t - start) - price * self.price(t)
+            t = np.minimum(np.maximum(np.where(slope == 0.0, 0.0, t), low), high)
+        values = slope * (t - start) - price * self.price(t)
+        values[0] += sign * G[0]
+        values[1:] += sign * G
         return Cells(t, values)
 
     def neuron(self, t: float, side: float) -> Array:
@@ -130,19 +140,24 @@ class Curve:
 
 
 def _peaks(values: Array) -> Indices:
-    """The positive local maxima, the largest first."""
-    left, right = np.r_[-np.inf, values[:-1]], np.r_[values[1:], -np.inf]
-    found = np.flatnonzero((values > 0) & (values >= left) & (values > right))
+    """The positive local maxima (of a plateau the last), the largest first."""
+    is_peak = values > 0
+    if not is_peak.any():
+        return np.zeros(0, np.int64)
+    rises = values[1:] >= values[:-1]
+    is_peak[1:] &= rises
+    is_peak[:-1] &= ~rises
+    found = np.flatnonzero(is_peak)
     return found[np.argsort(-values[found], kind="stable")][:_MOST]
 
 
 def _earlier(up: Cells, down: Cells) -> tuple[Array, Indices]:
     """For every cell the largest value of `up` at a place before that of `down`, and its cell."""
     values = np.where(up.places < down.places, up.values, -np.inf)
-    before = np.r_[-np.inf, np.maximum.accumulate(up.values)[:-1]]
-    number = np.arange(values.size)
-    at_top = np.where(up.values >= np.maximum.accumulate(up.values), number, 0)
-    tops = np.r_[0, np.maximum.accumulate(at_top)[:-1]]
+    number, most = np.arange(values.size), np.maximum.accumulate(up.values)
+    before, tops = np.full(values.size, -np.inf), np.zeros(values.size, np.int64)
+    before[1:] = most[:-1]
+    tops[1:] = np.maximum.accumulate(np.where(up.values >= most, number, 0))[:-1]
     return np.maximum(values, before), np.where(values > before, number, tops)
 
 
@@ -249,6 +264,11 @@ class CurveOracle:
         )
         return cls(X, penalty.tau, curves, others, plain)
 
+    @cached_property
+    def values(self) -> list[Array]:
+        """The distinct values of every column."""
+        return [np.unique(column) for column in self.X.T]
+
     def search(self, u: Array, threshold: float) -> tuple[Array, Candidates]:
         """H of every group over its atoms, in floats, and no candidates; see `atoms`."""
         del threshold
@@ -257,28 +277,31 @@ class CurveOracle:
             none[:, 0], none, np.zeros(0, np.int64), none.astype(np.int64)
         )
 
-    def heights(self, u: Array, least: float = 0.0) -> Array:
-        """H of every group over its atoms, in floats; where it is less, at least `least`."""
-        heights = np.full(self.X.shape[1], least)
+    def heights(self, u: Array) -> Array:
+        """H of every group over its atoms, in floats."""
+        heights = np.zeros(self.X.shape[1])
         if self.plain is not None:
             heights[self.others] = self.plain.search(u, math.inf)[0]
         for group, curve in self.curves.items():
-            heights[group] = curve_height(curve, u, least)
+            heights[group] = curve_height(curve, u)
         return heights
 
-    def atoms(self, u: Array, price: float) -> Atoms:
-        """Atoms that gain more than this price."""
-        found = Atoms.none()
+    def atoms(self, u: Array, price: float) -> tuple[float, Atoms]:
+        """Atoms that gain more than this price, and the largest gain of all atoms, or the price."""
+        found, height = Atoms.none(), price
         if self.plain is not None:
-            seen = self.plain.search(u, price)[1]
+            heights, seen = self.plain.search(u, price)
+            height = max(height, float(heights.max()))
             zeros = np.zeros(seen.values.size)
             weights = np.stack([seen.weights, np.zeros_like(seen.weights)], axis=1)
             coefs = np.stack([zeros + 1.0, zeros], axis=1)
             found = Atoms(self.others[seen.group], weights, coefs, zeros)
         for group, curve in self.curves.items():
-            parts = curve_atoms(curve, u, price)[1]
-            found = found.and_also(shaped_atoms(group, curve, parts, self.tau))
-        return found
+            gain, parts = curve_atoms(curve, u, price)
+            if parts:
+                height = max(height, curve_height(curve, u, gain))
+                found = found.and_also(shaped_atoms(group, curve, parts, self.tau))
+        return height, found
 
     def rows(self, atoms: Atoms) -> Array:
         """The outputs of atoms at all rows, one row each."""
