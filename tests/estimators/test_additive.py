@@ -251,7 +251,7 @@ def test_shapes_of_curves_by_name_number_and_as_monotonic_cst(tmp_path):
     assert free.objective_ < 0.99 * neurons.objective_  # curves may be flat at both ends
     named.save(tmp_path / "model.safetensors")
     stored = gm.load_network(tmp_path / "model.safetensors")
-    assert stored.width == named.width_
+    assert stored.network.width == named.width_
     figure = named.plot_terms()
     assert len(figure.axes) == len(named.terms_)
 
