@@ -164,6 +164,7 @@ def _word(rng: Rng, given: Hostile) -> Hostile:
 def _dip(rng: Rng, given: Hostile) -> Hostile:
     """A bend of 1e-12 the wrong way between two places, or a neuron that is turned or moved."""
     case, u, rho = given
+    assert case.bias is not None
     i = int(rng.integers(len(case.v)))
     if rng.random() < 0.5:
         W, v, bias = case.W.copy(), case.v.copy(), case.bias.copy()

@@ -100,6 +100,6 @@ def height_with(curve: Curve, u: Array, rho: Array) -> float:
 def _both_ends(curve: Curve, D: Array) -> float:
     """The largest |D|/k on the whole line, D constant outside of the values."""
     outside = [(D[0], min(0.0, curve.z[0])), (D[-1], max(0.0, curve.z[-1]))]
-    best = max(abs(float(value)) / float(curve.price(np.float64(t))) for value, t in outside)
+    best = max(abs(float(value)) / curve.price_at(float(t)) for value, t in outside)
     inside = bends_between(curve, D)[0] if curve.z.size > 1 else np.zeros(1)
     return max(best, float(inside.max()))

@@ -227,7 +227,7 @@ def _matched(neurons: list[Neuron], curve: Curve) -> list[tuple[Parts, float]]:
             rest = -c * w0
             while rest > least and waiting:
                 part = min(rest, waiting[-1][1])
-                a, b = (float(curve.price(np.float64(p))) for p in (waiting[-1][0], t))
+                a, b = (curve.price_at(p) for p in (waiting[-1][0], t))
                 parts = [(waiting[-1][0], 1.0, a / (a + b)), (t, 1.0, -b / (a + b))]
                 found.append((parts, part * (a + b)))
                 rest -= part
@@ -235,7 +235,7 @@ def _matched(neurons: list[Neuron], curve: Curve) -> list[tuple[Parts, float]]:
                 if waiting[-1][1] <= least:
                     waiting.pop()
     for t, slope in waiting:
-        found.append(([(t, 1.0, 1.0)], slope * float(curve.price(np.float64(t)))))
+        found.append(([(t, 1.0, 1.0)], slope * curve.price_at(t)))
     return found
 
 

@@ -100,10 +100,14 @@ class Curve:
         """What a bend at t costs, per unit of slope."""
         return np.hypot(1.0, t / self.tau)
 
+    def price_at(self, t: float) -> float:
+        """The same for one place."""
+        return math.hypot(1.0, t / self.tau)
+
     def gains(self, u: Array) -> tuple[Array, Array]:
         """G at the values, for the side of the shape, and its slopes between them."""
         sums = SIDE[self.shape] * np.bincount(self.inverse, weights=u, minlength=self.z.size)
-        slopes = -np.cumsum(sums[::-1])[::-1][1:]
+        slopes: Array = -np.cumsum(sums[::-1], dtype=np.float64)[::-1][1:]
         G = np.zeros(self.z.size)
         G[:-1] = np.cumsum((-slopes * np.diff(self.z))[::-1])[::-1]
         return G, slopes
@@ -185,7 +189,7 @@ def _rising_atoms(curve: Curve, G: Array, slopes: Array, price: float) -> list[P
 
 def _pair(curve: Curve, a: float, b: float) -> Parts:
     """Rises from a to b, with penalty 1."""
-    first, second = float(curve.price(np.float64(a))), float(curve.price(np.float64(b)))
+    first, second = curve.price_at(a), curve.price_at(b)
     return [(a, 1.0, first / (first + second)), (b, 1.0, -second / (first + second))]
 
 
@@ -206,7 +210,7 @@ def _gain(curve: Curve, G: Array, parts: Parts) -> float:
     for t, side, coefficient in parts:
         inside = float(np.interp(t, curve.z, G))  # constant outside, as G is
         value = inside if side > 0 else inside - float(G[0])
-        total -= coefficient * value / float(curve.price(np.float64(t)))
+        total -= coefficient * value / curve.price_at(t)
     return total
 
 
