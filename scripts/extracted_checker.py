@@ -33,6 +33,8 @@ def checkable(file: RegularizedFile) -> str:
         return f"it knows the claim dual-gap with constraint columns, not {sorted(kinds)}"
     if file.loss not in LOSSES or file.c > 1:
         return f"it knows one output and the losses {', '.join(LOSSES)}"
+    if "shapes" in file.network:
+        return "it knows no shapes of curves"
     several = any(len(group) != 1 for group in file.network["groups"])
     return "it knows networks of one column per neuron" if several else ""
 

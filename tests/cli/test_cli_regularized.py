@@ -53,6 +53,10 @@ def test_what_does_not_fit_is_refused(run, table):
         (("--model", "additive", "--bins", "1"), "--bins"),
         (("--model", "quadratic", "--bins", "8"), "--bins 8 is for additive networks"),
         (("--interpolate", "--bins", "8"), "--bins"),
+        (("--shape", "a:convex"), "is for additive networks: --model additive"),
+        (("--model", "additive", "--shape", "nothing:convex"), "no column 'nothing'"),
+        (("--model", "additive", "--shape", "a:rising"), "--shape"),
+        (("--interpolate", "--shape", "a:convex"), "--shape"),
         (("--model", "additive", "--task", "ranking"), "--task"),
         (("--model", "additive", "--task", "regression", "--loss", "hinge"), "--loss"),
         (("--model", "additive", "--task", "classification", "--loss", "huber"), "--loss"),
@@ -81,6 +85,24 @@ def test_pairs_with_bins_say_so_and_their_surfaces_are_in_the_csv_file(run, tabl
     (out / "terms.csv").unlink()  # a folder of an older version
     assert run("report", out).code == 0
     assert 'download="terms.csv"' not in (out / "report.html").read_text(encoding="utf-8")
+
+
+def test_shapes_are_in_the_statement_the_page_and_the_curves(run, table, tmp_path):
+    def waves(rows):
+        for row in rows:
+            row[4] = str(float(np.tanh(2 * float(row[0]))) + float(row[1]) ** 2)
+
+    out = tmp_path / "o"
+    ended = run("fit", table(80, change=waves), "-t", "price", "--model", "additive", "--shape",
+                "a:increasing", "--shape", "b:convex", "--weight-decay", 0.5, "--out", out,
+                "--json")  # fmt: skip
+    assert ended.code == 0, ended
+    assert "curves increasing in column 0 and convex in column 1" in ended.json["statement"]
+    with (out / "terms.csv").open(newline="") as stream:
+        rows = [row for row in csv.DictReader(stream) if row["term"] == "a"]
+    assert (np.diff([float(row["value"]) for row in rows]) >= -1e-7).all()  # eight digits
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "is nondecreasing on the whole line" in page
 
 
 def _named(rows):

@@ -32,6 +32,7 @@ from tests.corpus.corpus_regularized import (
 )
 from tests.corpus.corpus_rejected import rejected
 from tests.corpus.corpus_several import several_accepted, several_malformed, several_rejected
+from tests.corpus.corpus_shapes import shapes_accepted, shapes_malformed, shapes_rejected
 from tests.corpus.corpus_started import (
     started_accepted,
     started_malformed,
@@ -91,6 +92,7 @@ def _families() -> tuple[dict[str, File], dict[str, Any]]:
         | started_rejected()
         | regularized_rejected()
         | several_rejected()
+        | shapes_rejected()
         | patches_rejected()
         | stream_rejected()
         | additive_stream_rejected()
@@ -104,6 +106,7 @@ def _families() -> tuple[dict[str, File], dict[str, Any]]:
         | started_accepted()
         | regularized_accepted()
         | several_accepted()
+        | shapes_accepted()
         | patches_accepted()
         | stream_accepted()
         | additive_stream_accepted()
@@ -115,6 +118,7 @@ def _families() -> tuple[dict[str, File], dict[str, Any]]:
         | started_malformed()
         | regularized_malformed()
         | several_malformed()
+        | shapes_malformed()
         | patches_malformed()
         | stream_malformed()
         | additive_stream_malformed()

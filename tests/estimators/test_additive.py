@@ -222,3 +222,66 @@ def test_a_monotone_classifier_speaks_of_the_second_class():
     rising = gm.AdditiveNetworkClassifier(weight_decay=1.0, monotone=[1]).fit(X, labels)
     falling = gm.AdditiveNetworkClassifier(weight_decay=1.0, monotone=[-1]).fit(X, labels)
     assert rising.score(X, labels) > 0.9 > falling.score(X, labels)
+
+
+def test_shapes_of_curves_by_name_number_and_as_monotonic_cst(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((80, 3))
+    y = np.tanh(2 * X[:, 0]) + X[:, 1] ** 2 - X[:, 2] + 0.3 * rng.standard_normal(80)
+    frame = pandas.DataFrame(X, columns=["a", "b", "c"])
+    rules = {"a": "increasing", "b": "convex", "c": -1}
+    named = gm.AdditiveNetworkRegressor(weight_decay=0.5, shapes=rules).fit(frame, y)
+    words = ["increasing", "convex", "decreasing"]
+    listed = gm.AdditiveNetworkRegressor(weight_decay=0.5, shapes=words).fit(X, y)
+    numbered = gm.AdditiveNetworkRegressor(
+        weight_decay=0.5, shapes={0: np.int64(1), 1: "convex", 2: -1}
+    ).fit(X, y)
+    assert named.objective_ == listed.objective_ == numbered.objective_
+    assert named.verdict_ == "ACCEPTED"
+    assert named.optimal_
+    assert "curves increasing in column 0 and convex in column 1" in named.gap_statement()
+    slopes = {t.name: np.diff(t.values) / np.diff(t.knots[0]) for t in named.terms_}
+    room = 1e-12  # the exact comparison is the checker's
+    assert slopes["a"].min() >= -room
+    assert slopes["c"].max() <= room
+    assert np.diff(slopes["b"]).min() >= -room
+    neurons = gm.AdditiveNetworkRegressor(weight_decay=0.5, monotone=[1, 0, -1]).fit(X, y)
+    free = gm.AdditiveNetworkRegressor(weight_decay=0.5, shapes=[1, 0, -1]).fit(X, y)
+    assert free.objective_ < 0.99 * neurons.objective_  # curves may be flat at both ends
+    named.save(tmp_path / "model.safetensors")
+    stored = gm.load_network(tmp_path / "model.safetensors")
+    assert stored.network.width == named.width_
+    figure = named.plot_terms()
+    assert len(figure.axes) == len(named.terms_)
+
+
+def test_shapes_refusals():
+    X, y = np.random.default_rng(6).standard_normal((30, 2)), np.arange(30) % 3
+    for shapes, kind, message in (
+        ({"a": 1}, gm.AdditiveNetworkRegressor, "shapes: X has no column 'a'"),
+        (["up", "none"], gm.AdditiveNetworkRegressor, "words of none, increasing"),
+        ([2, 0], gm.AdditiveNetworkRegressor, "one per column"),
+        ([1, 0], gm.AdditiveNetworkClassifier, "take two classes"),
+    ):
+        with pytest.raises(gm.DataError, match=message):
+            kind(weight_decay=1.0, shapes=shapes).fit(X, y)
+    with pytest.raises(gm.DataError, match="give one of them"):
+        gm.AdditiveNetworkRegressor(weight_decay=1.0, shapes=[1, 0], monotone=[1, 0]).fit(X, y)
+    with pytest.raises(gm.DataError, match="take models='additive'"):
+        gm.ProvedNetworkRegressor(shapes=[1, 0]).fit(X, y)
+
+
+def test_a_classifier_with_shapes_speaks_of_the_second_class():
+    X = np.random.default_rng(7).standard_normal((60, 1))
+    labels = np.where(X[:, 0] > 0, "yes", "no")
+    for hidden_bias in ("penalized", "free"):
+        models = [
+            gm.AdditiveNetworkClassifier(
+                weight_decay=1.0, shapes=[slope], hidden_bias=hidden_bias
+            ).fit(X, labels)
+            for slope in (1, -1)
+        ]
+        assert all(model.verdict_ == "ACCEPTED" for model in models)
+        assert models[0].score(X, labels) > 0.9 > models[1].score(X, labels)
+        assert models[1].width_ == 0

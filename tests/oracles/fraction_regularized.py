@@ -25,6 +25,7 @@ from tests.oracles.fraction_dual import (
 from tests.oracles.fraction_factorization_claims import inverse
 from tests.oracles.fraction_intervals import Interval, UndefinedError, at_most, total
 from tests.oracles.fraction_several import several_checks
+from tests.oracles.fraction_shapes import curve_holds, shape_checks
 from tests.oracles.fraction_slabs import slab_checks
 from tests.oracles.regularized_grammar import (
     SMOOTH,
@@ -213,6 +214,10 @@ def _exact_constraint(
         return
     bounds = fields.get("h", [file.network["b"]] * len(file.network["groups"]))
     name = "Z7" if "h" in fields else "Y7" if fields["constraint"] == "columns" else "Y8"
+    if "shapes" in file.network:
+        for group, bound in zip(file.network["groups"], bounds, strict=True):
+            yield name, curve_holds(file, group[0], u, bound, found)
+        return
     for group, bound in zip(file.network["groups"], bounds, strict=True):
         yield name, 0 <= bound <= file.network["b"] and group_holds(file, group, u, bound)
 
@@ -295,6 +300,8 @@ def claim_checks(
     p_up, p_low = (Interval.of(fields[name], bits) for name in ("p_up", "p_low"))
     yield f"{letter}12", at_most(objective(file, bits), p_up)
     yield f"{letter}13", at_most(p_low, dual_value(file, u, bits))
+    if "shapes" in file.network:
+        yield from shape_checks(file, found)
     yield from constraint(file, fields, found, u)
     if "h" in fields:
         yield from _unused(file, fields)

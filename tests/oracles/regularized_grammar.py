@@ -28,6 +28,7 @@ LOSSES = (
 )
 SMOOTH = {"squared": 1, "huber": 1, "squared_hinge": 1, "logistic": 4}
 PARTS = ("none", "free", "penalized")
+SHAPES = ("none", "increasing", "decreasing", "convex", "concave")
 THEOREMS = {"dual-gap": "convex-dual/1", "unused-terms": "unused-terms/1"}
 
 
@@ -126,12 +127,22 @@ def _network(entry: Fields, d: int) -> Fields:
         readers["monotone"] = lambda value: [_sign_of(x) for x in value]
         require(isinstance(entry["monotone"], list), "monotone is not a list")
         require(len(entry["monotone"]) == d, "monotone has another length")
+    if relu and "shapes" in entry:
+        words = entry["shapes"]
+        require(isinstance(words, list) and len(words) == d, "shapes of another length")
+        require(all(type(word) is str and word in SHAPES for word in words), "unknown shape")
+        require(any(word != "none" for word in words), "no shape at all")
+        readers["shapes"] = list
     if "outputs" in entry:
         readers["outputs"] = lambda value: _index(2, 4096, value)
     require(set(entry) == set(readers), "network has wrong fields")
     network = {name: reader(entry[name]) for name, reader in readers.items()}
     single = all(len(group) == 1 for group in network["groups"])
     require("monotone" not in network or single, "monotone pairs")
+    plain = single and network["heads"] == "any" and network["linear"] == "none"
+    alone = "monotone" not in network and "outputs" not in network
+    usual = plain and alone and network["hidden_bias"] != "none"
+    require("shapes" not in network or usual, "shapes of another class")
     shared = relu and single and network["heads"] == "any" and network["linear"] == "none"
     fit = shared and "monotone" not in network
     require("outputs" not in network or fit, "several outputs of another class")
@@ -200,6 +211,10 @@ def _roles(fields: Fields, network: Fields, n: int) -> dict[str, tuple[int, ...]
     roles: dict[str, tuple[int, ...]] = {"u": (n,) if fields["parts"] == 1 else (2, n)}
     if "outputs" in network:
         roles["u"] = (fields["parts"] * n, network["outputs"])
+    if "shapes" in network:
+        require(method == "columns", "shapes by another constraint")
+        rising = sum(word in ("increasing", "decreasing") for word in network["shapes"])
+        roles |= {"rho": (rising, n)} if rising else {}
     size = len(groups[0]) + (network["hidden_bias"] == "penalized")
     if method == "spectral":
         fit = len(groups) == 1 and network["hidden_bias"] != "free" and "monotone" not in network
@@ -244,6 +259,7 @@ def _claim(
 def _unused_readers(entry: Fields, network: Fields, name: str) -> dict[str, Reader]:
     fit = network["neurons"] == "relu" and network["hidden_bias"] == "penalized"
     require(fit and network["heads"] == "any" and "monotone" not in network, "not for this class")
+    require("shapes" not in network, "not for shapes")
     require("outputs" not in network, "not for several outputs")
     require(entry.get("constraint") in ("columns", "cones"), "not for this constraint")
     count = len(network["groups"])

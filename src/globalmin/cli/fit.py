@@ -94,6 +94,12 @@ BINS = typer.Option(
     help="Of additive networks: round every column to N values; the proof is about these.",
     rich_help_panel=REGULARIZED,
 )
+SHAPE = typer.Option(
+    metavar="COL:S",
+    help="Of additive networks: the curve of a column is increasing, decreasing, convex or concave "
+    "on the whole line; repeat.",
+    rich_help_panel=REGULARIZED,
+)
 TASK = typer.Option(
     metavar="T",
     help="auto, regression or classification; auto: classes for text and for two values.",
@@ -176,6 +182,7 @@ def fit(
     loss: Annotated[str | None, LOSS] = None,
     interactions: Annotated[str, INTERACTIONS] = "none",
     bins: Annotated[int | None, BINS] = None,
+    shape: Annotated[list[str] | None, SHAPE] = None,
     task: Annotated[str, TASK] = "auto",
     gap: Annotated[float | None, GAP] = None,
     stream: Annotated[bool, STREAM] = False,
@@ -248,7 +255,7 @@ def fit(
     if is_regularized:
         from globalmin.cli.regularized import Asked, fit_regularized
 
-        asked = Asked(model, loss, interactions, weight_decay, task, gap, bins)
+        asked = Asked(model, loss, interactions, weight_decay, task, gap, bins, tuple(shape or ()))
         return fit_regularized(options, asked, as_json=json)
     if patch_size is not None:
         from globalmin.cli.patches import PatchOptions, fit_patches

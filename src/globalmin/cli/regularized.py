@@ -7,6 +7,7 @@ from __future__ import annotations
 import csv
 import time
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
@@ -28,6 +29,7 @@ from globalmin.errors import DataError
 from globalmin.estimators import ProvedNetworkClassifier, ProvedNetworkRegressor
 from globalmin.estimators.proved import TASKS, is_classification
 from globalmin.files import canonical_json
+from globalmin.regularized.objective import SHAPES
 from globalmin.regularized.terms import DRAWN, table_of
 from globalmin.report import regularized_page
 from globalmin.shallow.storage import load_networks, save_networks
@@ -52,6 +54,7 @@ class Asked:
     task: str = "auto"
     gap: float | None = None
     bins: int | None = None
+    shapes: tuple[str, ...] = ()
 
 
 def fit_regularized(options: FitOptions, asked: Asked, *, as_json: bool) -> int:
@@ -108,6 +111,8 @@ def _fitted(options: FitOptions, given: Labeled, asked: Asked) -> tuple[int, dic
     """Choose, train, prove, and write the folder of one target: exit code and facts."""
     rows = given.rows
     model = _estimator(options, asked, classifies(asked, given.labels))
+    if asked.shapes:
+        model.set_params(shapes=named_shapes(asked.shapes, given.table))
     _check_training(given, rows, model)
     started = time.perf_counter()
     with (
@@ -148,6 +153,10 @@ def _estimator(options: FitOptions, asked: Asked, classes: bool) -> Any:
         )
     if asked.bins is not None and asked.model != "additive":
         raise typer.BadParameter(f"--bins {asked.bins} is for additive networks: --model additive")
+    if asked.shapes and asked.model != "additive":
+        raise typer.BadParameter(
+            f"--shape {asked.shapes[0]} is for additive networks: --model additive"
+        )
     if asked.gap is not None and not 0 < asked.gap < 1:
         raise typer.BadParameter(f"--gap {asked.gap:g} must lie between 0 and 1")
     kind: Any = ProvedNetworkClassifier if classes else ProvedNetworkRegressor
@@ -161,6 +170,22 @@ def _estimator(options: FitOptions, asked: Asked, classes: bool) -> Any:
         gap=asked.gap,
         random_state=options.seed,
     )
+
+
+def named_shapes(texts: Sequence[str], table: Any) -> dict[int, str]:
+    """Column numbers with their shapes, from texts such as income:increasing."""
+    known = [str(name) for name in table.feature_names or range(table.X.shape[1])]
+    found = {}
+    for text in texts:
+        name, _, word = text.rpartition(":")
+        check_choice("--shape", word, SHAPES)
+        if name not in known:
+            raise typer.BadParameter(
+                f"--shape {text}: the table has no column {name!r} with numbers; its columns are "
+                f"{', '.join(known)}"
+            )
+        found[known.index(name)] = word
+    return found
 
 
 def _names_classes(asked: Asked) -> float | None:

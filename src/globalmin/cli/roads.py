@@ -21,7 +21,7 @@ SHALLOW_OPTIONS = ("activation", "width", "method", "trained", "until", "max_ite
 DEEP_OPTIONS = ("depth", "architecture", "image")
 PATCH_OPTIONS = ("patch_size", "stride", "filters", "head", "padding", "normalize")
 # options that interpolating networks do not have
-CHOICE_OPTIONS = ("loss", "interactions", "bins", "task", "gap", "sample_weight")
+CHOICE_OPTIONS = ("loss", "interactions", "bins", "shape", "task", "gap", "sample_weight")
 
 
 @dataclass(frozen=True)

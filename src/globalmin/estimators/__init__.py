@@ -2,8 +2,10 @@
 around the other rooms.
 """
 
-from globalmin.estimators.additive import AdditiveNetworkClassifier as AdditiveNetworkClassifier
 from globalmin.estimators.additive import AdditiveNetworkRegressor as AdditiveNetworkRegressor
+from globalmin.estimators.additive_classifier import (
+    AdditiveNetworkClassifier as AdditiveNetworkClassifier,
+)
 from globalmin.estimators.convolutional_filter import (
     ConvolutionalFilterRegressor as ConvolutionalFilterRegressor,
 )

@@ -35,6 +35,7 @@ SHARED_CONSTRAINTS: dict[str, list[Any]] = {
     "hidden_bias": [StrOptions(set(HIDDEN_BIASES) - {"none"})],
     "scaling": [StrOptions({"standardize", "none"})],
     "monotone": [None, dict, "array-like"],
+    "shapes": [None, dict, "array-like"],
     "bins": [None, Interval(Integral, 2, None, closed="left")],
     "cv": ["cv_object"],
     "n_decays": [Interval(Integral, 1, None, closed="left")],
@@ -43,6 +44,12 @@ SHARED_CONSTRAINTS: dict[str, list[Any]] = {
     "certify": ["boolean"],
     "random_state": ["random_state"],
 }
+
+
+def _shape(given: Any) -> Any:
+    """A shape as `monotonic_cst` spells it in words; words as they are."""
+    spelled = {1: "increasing", -1: "decreasing", 0: "none"}
+    return spelled.get(int(given), given) if isinstance(given, Integral) else given
 
 
 def _with_columns(pairs: list[tuple[int, ...]], d: int) -> tuple[tuple[int, ...], ...]:
@@ -60,30 +67,39 @@ class AdditiveNetworkEstimator(RegularizedEstimator):
     hidden_bias: HiddenBias
     scaling: Scaling
     monotone: Mapping[str | int, int] | Sequence[int] | None
+    shapes: Mapping[str | int, str | int] | Sequence[str | int] | None
     bins: int | None
 
     def _settings(self, n_features: int, name: str | None = None) -> Settings:
         loss = get_loss(self.loss if name is None else name, self.loss_parameter)
         groups, slopes = self._groups(n_features), self._slopes(n_features)
-        return Settings(loss, groups, self.hidden_bias, self.scaling, slopes, self.bins)
+        found = Settings(loss, groups, self.hidden_bias, self.scaling, slopes, self.bins)
+        words = self._by_column("shapes", self.shapes, n_features, "none")
+        if words is None:
+            return found
+        return replace(found, shapes=tuple(_shape(word) for word in words))
 
     def _slopes(self, d: int) -> tuple[int, ...] | None:
-        """One number per column, the columns found by their names."""
-        if self.monotone is None:
+        """One number per column."""
+        return self._by_column("monotone", self.monotone, d, 0)
+
+    def _by_column(self, rule: str, given: Any, d: int, nothing: Any) -> tuple[Any, ...] | None:
+        """One value per column, the columns found by their names."""
+        if given is None:
             return None
-        if not isinstance(self.monotone, Mapping):
-            return tuple(self.monotone)
+        if not isinstance(given, Mapping):
+            return tuple(given)
         names = {str(x): j for j, x in enumerate(getattr(self, "feature_names_in_", ()))}
-        slopes = [0] * d
-        for column, slope in self.monotone.items():
+        values = [nothing] * d
+        for column, value in given.items():
             place = names.get(column) if isinstance(column, str) else int(column)
             if place is None or not 0 <= place < d:
                 known = f", or one of {', '.join(names)}" if names else ""
                 raise DataError(
-                    f"monotone: X has no column {column!r}; give a number from 0 to {d - 1}{known}"
+                    f"{rule}: X has no column {column!r}; give a number from 0 to {d - 1}{known}"
                 )
-            slopes[place] = slope
-        return tuple(slopes)
+            values[place] = value
+        return tuple(values)
 
     def _groups(self, d: int) -> Groups | tuple[tuple[int, ...], ...]:
         """The named class, or the given pairs with a group of its own for every other column."""

@@ -17,7 +17,8 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from globalmin._types import Array, Indices, NDArray
 from globalmin.errors import DataError
-from globalmin.estimators.additive import AdditiveNetworkClassifier, AdditiveNetworkRegressor
+from globalmin.estimators.additive import AdditiveNetworkRegressor
+from globalmin.estimators.additive_classifier import AdditiveNetworkClassifier
 from globalmin.estimators.quadratic_losses import (
     QuadraticNetworkClassifier,
     SquaresNetworkRegressor,

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from pathlib import Path
@@ -52,6 +52,7 @@ CHOICE_CONSTRAINTS: dict[str, list[Any]] = {
     "weight_decay": [StrOptions({"cv"}), Interval(Real, 0, None, closed="neither")],
     "interactions": [StrOptions({"none", "auto", "pairs"}), list, tuple],
     "bins": [None, Interval(Integral, 2, None, closed="left")],
+    "shapes": [None, dict, "array-like"],
     "scaling": [StrOptions({"standardize", "none"})],
     "gap": [None, Interval(Real, 0, 1, closed="neither")],
     "cv": [Interval(Integral, 2, None, closed="left"), "cv_object"],
@@ -69,6 +70,7 @@ class ProvedNetworkEstimator(BaseEstimator):
     weight_decay: float | str
     interactions: str | Sequence[Sequence[int]]
     bins: int | None
+    shapes: Mapping[str | int, str | int] | Sequence[str | int] | None
     scaling: Literal["standardize", "none"]
     gap: float | None
     cv: Any
@@ -114,6 +116,11 @@ class ProvedNetworkEstimator(BaseEstimator):
         if not names or not set(names) <= set(MODELS) or len(set(names)) < len(names):
             raise DataError(
                 f"models={self.models!r} must be 'auto' or some of {', '.join(MODELS)}, each once"
+            )
+        if self.shapes is not None and names != ["additive"]:
+            raise DataError(
+                f"shapes={self.shapes!r}: only additive networks have curves with shapes; take "
+                "models='additive'"
             )
         if self.weight_decay != "cv" and len(names) > 1:
             raise DataError(
@@ -199,6 +206,7 @@ class ProvedNetworkEstimator(BaseEstimator):
             options["loss_parameter"] = getattr(self, "loss_parameter", None)
         if name == "additive":
             options |= {"interactions": self.interactions, "bins": self.bins}
+            options |= {"shapes": self.shapes}
         return KINDS[name, self._classifies](**options)
 
     def _first_proved(self, ranked: Sequence[Trial], given: Given) -> tuple[Trial, list[Candidate]]:

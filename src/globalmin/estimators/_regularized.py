@@ -248,7 +248,15 @@ def _named(problem: RegularizedProblem) -> str:
         for sign, word in ((1, "nondecreasing"), (-1, "nonincreasing"))
         if sign in slopes
     ]
-    return f"{name} with every neuron {' and '.join(rules)}" if rules else name
+    if rules:
+        return f"{name} with every neuron {' and '.join(rules)}"
+    shapes = problem.shapes or ()
+    curves = [
+        _listed(word, [str(j) for j, shape in enumerate(shapes) if shape == word])
+        for word in dict.fromkeys(shapes)
+        if word != "none"
+    ]
+    return f"{name} with curves {' and '.join(curves)}" if curves else name
 
 
 def _listed(word: str, columns: list[str]) -> str:

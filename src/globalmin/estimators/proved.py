@@ -4,7 +4,7 @@ weight decay by cross-validation, train the best one and prove its distance to t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -53,6 +53,8 @@ class ProvedNetworkRegressor(RegressorMixin, ProvedNetworkEstimator):
         Of additive networks, see `AdditiveNetworkRegressor`.
     bins : int | None
         Of additive networks, see `AdditiveNetworkRegressor`.
+    shapes : Mapping[str | int, str | int] | Sequence[str | int] | None
+        Of additive networks, see `AdditiveNetworkRegressor`; only with models="additive".
     scaling : str
         "standardize" or "none". Undone by `predict`.
     gap : float | None
@@ -135,6 +137,7 @@ class ProvedNetworkRegressor(RegressorMixin, ProvedNetworkEstimator):
         weight_decay: float | str = "cv",
         interactions: str | Sequence[Sequence[int]] = "none",
         bins: int | None = None,
+        shapes: Mapping[str | int, str | int] | Sequence[str | int] | None = None,
         scaling: Literal["standardize", "none"] = "standardize",
         gap: float | None = None,
         cv: Any = 5,
@@ -147,6 +150,7 @@ class ProvedNetworkRegressor(RegressorMixin, ProvedNetworkEstimator):
         self.weight_decay = weight_decay
         self.interactions = interactions
         self.bins = bins
+        self.shapes = shapes
         self.scaling = scaling
         self.gap = gap
         self.cv = cv
@@ -203,6 +207,8 @@ class ProvedNetworkClassifier(ClassifierMixin, ProvedNetworkEstimator):
     interactions : str | Sequence[Sequence[int]]
         As in `ProvedNetworkRegressor`.
     bins : int | None
+        As in `ProvedNetworkRegressor`.
+    shapes : Mapping[str | int, str | int] | Sequence[str | int] | None
         As in `ProvedNetworkRegressor`.
     scaling : str
         As in `ProvedNetworkRegressor`; the labels are classes.
@@ -265,6 +271,7 @@ class ProvedNetworkClassifier(ClassifierMixin, ProvedNetworkEstimator):
         weight_decay: float | str = "cv",
         interactions: str | Sequence[Sequence[int]] = "none",
         bins: int | None = None,
+        shapes: Mapping[str | int, str | int] | Sequence[str | int] | None = None,
         scaling: Literal["standardize", "none"] = "standardize",
         gap: float | None = None,
         cv: Any = 5,
@@ -276,6 +283,7 @@ class ProvedNetworkClassifier(ClassifierMixin, ProvedNetworkEstimator):
         self.weight_decay = weight_decay
         self.interactions = interactions
         self.bins = bins
+        self.shapes = shapes
         self.scaling = scaling
         self.gap = gap
         self.cv = cv

@@ -6,6 +6,7 @@ cone are merged into one, and the dual vector says how far the objective is from
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Protocol, runtime_checkable
@@ -123,14 +124,32 @@ def train_columns(
     Losses with kinks (quantile, hinge) are trained through their envelopes of decreasing width; the
     gap is that of the loss itself.
     """
+
+    def trained(smooth: RegularizedProblem, goal: float, most: int, pool: Pool) -> Training:
+        return _trained(smooth, oracle, goal, most, pool)
+
+    return through_envelopes(problem, trained, gap=gap, max_iter=max_iter, start=start)
+
+
+def through_envelopes(
+    problem: RegularizedProblem,
+    trained: Callable[[RegularizedProblem, float, int, Pool], Training],
+    *,
+    gap: float,
+    max_iter: int,
+    start: Pool | None,
+) -> Training:
+    """What `trained` (problem, gap, rounds, start) finds; for a loss with kinks that of its
+    envelopes of decreasing width, judged by the loss itself.
+    """
     pool = _start(problem) if start is None else start
     envelope = problem.loss.smoothed(1.0)
     if envelope is problem.loss:
-        return _trained(problem, oracle, gap, max_iter, pool)
+        return trained(problem, gap, max_iter, pool)
     width, best = _FIRST_WIDTH * _spread(problem), None
     for _ in range(_WIDTHS):
         smooth = replace(problem, loss=problem.loss.smoothed(width))
-        found = _trained(smooth, oracle, max(gap / 4, 1e-8), min(max_iter, _ROUNDS), pool)
+        found = trained(smooth, max(gap / 4, 1e-8), min(max_iter, _ROUNDS), pool)
         found = _judged(problem, found)
         if best is None or found.relative_gap < best.relative_gap:
             best = found

@@ -35,9 +35,9 @@ class Design:
                 f"{problem.outputs} outputs share neurons of one column each only; take "
                 "groups='columns' and train_regularized, or one network per output"
             )
-        if problem.monotone is not None:
+        if problem.monotone is not None or problem.shapes is not None:
             raise DataError(
-                "neurons that see all columns are not trained to be monotone; take "
+                "neurons that see all columns are not trained to be monotone or shaped; take "
                 "groups='columns' and train_regularized"
             )
         return cls(problem, problem.loss)

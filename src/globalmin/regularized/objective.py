@@ -30,6 +30,9 @@ HiddenBias = Literal["penalized", "free", "none"]
 HIDDEN_BIASES: tuple[HiddenBias, ...] = get_args(HiddenBias)
 Groups = Literal["columns", "pairs", "all"]
 GROUPS: tuple[Groups, ...] = get_args(Groups)
+Shape = Literal["none", "increasing", "decreasing", "convex", "concave"]
+SHAPES: tuple[Shape, ...] = get_args(Shape)
+RISING = ("increasing", "decreasing")
 
 
 @dataclass(frozen=True)
@@ -117,6 +120,10 @@ class RegularizedProblem:
         1, -1 or 0 per column, for groups of one column: every *neuron* of a column with 1 is
         nondecreasing, with -1 nonincreasing. That is a smaller class than monotone functions:
         relu(x - 1) - relu(x - 2) is nondecreasing and not in it.
+    shapes : tuple[str, ...] | None
+        "increasing", "decreasing", "convex", "concave" or "none" per column, for groups of one
+        column: the *curve* of the column (the sum of its neurons, whatever their signs) has this
+        shape on the whole line. Not together with `monotone`.
     """
 
     X: Array
@@ -126,6 +133,7 @@ class RegularizedProblem:
     groups: Groups | tuple[tuple[int, ...], ...] = field(default="columns", kw_only=True)
     sample_weight: Array | None = field(default=None, kw_only=True)
     monotone: tuple[int, ...] | None = field(default=None, kw_only=True)
+    shapes: tuple[str, ...] | None = field(default=None, kw_only=True)
 
     if TYPE_CHECKING:
 
@@ -139,6 +147,7 @@ class RegularizedProblem:
             groups: Groups | Sequence[Sequence[int]] = "columns",
             sample_weight: ArrayLike | None = None,
             monotone: Sequence[int] | None = None,
+            shapes: Sequence[str] | None = None,
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -158,6 +167,9 @@ class RegularizedProblem:
                 f"monotone={self.monotone!r} with groups={self.groups!r}: neurons are monotone "
                 "where they see one column; take groups='columns'"
             )
+        object.__setattr__(self, "shapes", _shapes(self.shapes, X.shape[1]))
+        if self.shapes is not None:
+            _require_curves(self)
         if self.outputs > 1:
             _require_columns(self)
 
@@ -264,6 +276,40 @@ def _monotone(given: Sequence[int] | None, d: int) -> tuple[int, ...] | None:
     if signs.shape != (d,) or not np.isin(signs, (-1, 0, 1)).all():
         raise DataError(f"monotone={given!r} must be {d} numbers 1, -1 or 0, one per column")
     return tuple(int(sign) for sign in signs) if signs.any() else None
+
+
+def _shapes(given: Sequence[str] | None, d: int) -> tuple[str, ...] | None:
+    """One word per column; None if all are "none"."""
+    if given is None:
+        return None
+    words = tuple(given)
+    if isinstance(given, str) or len(words) != d or any(word not in SHAPES for word in words):
+        raise DataError(
+            f"shapes={given!r} must be {d} words of {', '.join(SHAPES)}, one per column"
+        )
+    return words if any(word != "none" for word in words) else None
+
+
+def _require_curves(problem: RegularizedProblem) -> None:
+    """Refuse what shapes of curves are not trained or proved for."""
+    penalty, given = problem.penalty, f"shapes={problem.shapes!r}"
+    if max(map(len, problem.group_list())) > 1:
+        raise DataError(
+            f"{given} with groups={problem.groups!r}: a curve is that of neurons that see one "
+            "column; take groups='columns'"
+        )
+    if problem.monotone is not None:
+        raise DataError(
+            f"{given} with monotone={problem.monotone!r}: shapes are of curves, monotone of "
+            "neurons; give one of them"
+        )
+    if problem.outputs > 1:
+        raise DataError(f"{given} with {problem.outputs} outputs: take one network per output")
+    if penalty.neurons != "relu" or penalty.hidden_bias == "none" or penalty.linear != "none":
+        raise DataError(
+            f"{given}: neurons are ReLU with a bias, hidden_bias='penalized' or 'free', and "
+            "linear='none'"
+        )
 
 
 def _groups(given: object, d: int) -> Groups | tuple[tuple[int, ...], ...]:

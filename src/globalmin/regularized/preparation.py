@@ -35,6 +35,7 @@ class Settings:
     scaling: Scaling = "standardize"
     monotone: tuple[int, ...] | None = None
     bins: int | None = None
+    shapes: tuple[str, ...] | None = None
 
     def rows(self, X: Array, weight: Array | None) -> Array:
         """Preprocessed rows as they are trained on: binned, if that is asked for."""
@@ -72,6 +73,7 @@ class Settings:
             groups=self.groups,
             sample_weight=weight,
             monotone=self.monotone,
+            shapes=self.shapes,
         )
 
 

@@ -16,6 +16,9 @@ from globalmin.errors import DataError
 from globalmin.regularized.binning import binned
 from globalmin.regularized.column_generation import Oracle, Training, network_of, train_columns
 from globalmin.regularized.columns import ColumnOracle
+from globalmin.regularized.curve_network import with_shapes
+from globalmin.regularized.curve_training import train_curves
+from globalmin.regularized.curves import CurveOracle
 from globalmin.regularized.dual import centered
 from globalmin.regularized.network import RegularizedNetwork
 from globalmin.regularized.objective import Penalty, RegularizedProblem, require_relu
@@ -53,7 +56,8 @@ class RegularizedRun:
         """The network, each neuron balanced."""
         if self.problem.outputs > 1:
             return shared_network(self.training.pool, self.problem)
-        return network_of(self.training.pool, self.problem)
+        network = network_of(self.training.pool, self.problem)
+        return network if self.problem.shapes is None else with_shapes(network, self.problem)
 
     @property
     def u(self) -> Array:
@@ -95,6 +99,14 @@ def oracle_for(problem: RegularizedProblem, gap: float = 1e-6) -> Oracle:
         return PairOracle.of(problem.X, groups, tau=penalty.tau, tolerance=tolerance_for(gap))
     columns = [group[0] for group in groups]
     X = problem.X if columns == [*range(problem.X.shape[1])] else problem.X[:, columns]
+    if problem.shapes is not None:
+        if not penalty.needs_centering:
+            raise DataError(
+                f"shapes={problem.shapes!r} with intercept={penalty.intercept!r}: curves with a "
+                "shape are trained with a free intercept or free hidden biases; take "
+                "intercept='free'"
+            )
+        return CurveOracle.of(X, [problem.shapes[column] for column in columns], problem)
     if problem.outputs > 1:
         return SharedColumnOracle.of(X, tau=penalty.tau, hidden_bias=penalty.hidden_bias)
     rule = problem.monotone
@@ -135,6 +147,9 @@ def train_regularized(
     used = oracle_for(problem, gap) if oracle is None else oracle
     if start is None and isinstance(used, PairOracle):
         start = _coarse_pool(problem, max_iter)
+    if isinstance(used, CurveOracle):
+        found = train_curves(problem, used, gap=gap, max_iter=max_iter, start=start)
+        return RegularizedRun(problem, found)
     train = train_shared if problem.outputs > 1 else train_columns
     return RegularizedRun(problem, train(problem, used, gap=gap, max_iter=max_iter, start=start))
 

@@ -46,22 +46,35 @@ def column_holds(form: Form, column: int, values: Scaled, u: Scaled, bound: Frac
     sums: dict[int, int] = {}
     for z, U in zip(values.values, u.values, strict=True):
         sums[z] = sums.get(z, 0) + U
-    right, left = signs_of(form, column)
+    return sums_hold(form, signs_of(form, column), sums, (values.unit, u.unit), bound)
+
+
+def sums_hold(
+    form: Form,
+    signs: tuple[frozenset[int], frozenset[int]],
+    sums: dict[int, int],
+    units: tuple[int, int],
+    bound: Fraction,
+) -> bool:
+    """The same for the sums of u over the values of a column, in units of the column and of u; the
+    signs that are needed for w_0 >= 0 and for w_0 <= 0.
+    """
+    (right, left), (unit, u_unit) = signs, units
     places = sorted(sums)
     weights = [sums[z] for z in places]
     if not form.penalizes_bias:
         # in units of the column and of u; the kinks of a free bias, the origin without a bias
-        limit = bound * values.unit * u.unit
+        limit = bound * unit * u_unit
         if form.hidden_bias == "none":
             ups = [sum(U * z for U, z in zip(weights, places, strict=True) if z > 0)]
             downs = [-sum(U * z for U, z in zip(weights, places, strict=True) if z < 0)]
         else:
             ups, downs = _suffixes(places, weights), _prefixes(places, weights)
         return _within(ups, right, limit) and _within(downs, left, limit)
-    T, factor = form.tau.numerator * values.unit, form.tau.denominator
+    T, factor = form.tau.numerator * unit, form.tau.denominator
     places = [z * factor for z in places]
     # |S w| <= bound |w| becomes T^2 value^2 D <= N |w|^2 on integers
-    scale = bound * u.unit * values.unit * factor
+    scale = bound * u_unit * unit * factor
     N, D = scale.numerator**2, scale.denominator**2 * T**2
     cones = pairwise(_rays(places, weights, T))
     return all(_cone_holds(p, q, right if p.w0 > 0 else left, N, D) for p, q in cones)

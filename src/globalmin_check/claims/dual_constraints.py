@@ -13,6 +13,7 @@ from globalmin_check.checks import ExactChecks
 from globalmin_check.claims.dual_bound import Certified
 from globalmin_check.claims.dual_columns import column_holds
 from globalmin_check.claims.dual_cones import cones_hold
+from globalmin_check.claims.dual_shapes import Multipliers, shape_holds
 from globalmin_check.claims.regularized_network import Form, Group
 from globalmin_check.claims.scaled import Scaled
 from globalmin_check.verdict import Malformed
@@ -23,9 +24,13 @@ def read_constraint(fields: Fields, form: Form, names: tuple[str, ...]) -> str:
     constraint = fields.choice("constraint", names)
     fits = {
         "columns": form.width == 1,
-        "cones": True,
-        "spectral": form.count == 1 and form.hidden_bias != "free" and not form.monotone,
-        "slabs": form.count == 1 and form.hidden_bias == "free" and not form.monotone,
+        "cones": not form.shapes,
+        "spectral": form.count == 1
+        and form.hidden_bias != "free"
+        and not (form.monotone or form.shapes),
+        "slabs": form.count == 1
+        and form.hidden_bias == "free"
+        and not (form.monotone or form.shapes),
     }
     if form.outputs > 1 and constraint != "columns":
         raise Malformed(f"{fields.where}.constraint is for one output")
@@ -57,17 +62,23 @@ def require_groups(
     bounds: Sequence[Fraction] | Fraction,
     checks: ExactChecks,
     number: str,
+    *,
+    rho: Multipliers | None = None,
 ) -> None:
-    """Test every maximal group, against one bound or each against its own."""
+    """Test every maximal group, against one bound or each against its own; the curves of classes
+    with shapes with their multipliers.
+    """
     n = len(found.u.values)
     checks.charge(form.count * n * 40)
     for index, group in enumerate(form.maximal()):
         bound = bounds if isinstance(bounds, Fraction) else bounds[index]
-        holds = (
-            column_holds(form, group[0], found.columns[group[0]], found.u, bound)
-            if len(group) == 1
-            else _cones(form, found, group, bound, checks)
-        )
+        if form.shapes:
+            place = group[0]
+            holds = shape_holds(form, place, found.columns[place], found.u, bound, rho=rho or {})
+        elif len(group) == 1:
+            holds = column_holds(form, group[0], found.columns[group[0]], found.u, bound)
+        else:
+            holds = _cones(form, found, group, bound, checks)
         if not holds:
             checks.require_fact(number, "H_g(u) <= b", False, f"not in group {list(group)}")
     checks.require_fact(number, "H_g(u) <= b in every group", True, f"{form.count} groups")

@@ -20,6 +20,7 @@ from globalmin_check.claims.dual_bound import (
 )
 from globalmin_check.claims.dual_constraints import group_rows, read_constraint, require_groups
 from globalmin_check.claims.dual_quadratic import read_factors, require_squares, sparse_sums
+from globalmin_check.claims.dual_shapes import read_multipliers, require_shapes
 from globalmin_check.claims.dual_slabs import (
     Slabs,
     centered,
@@ -53,8 +54,10 @@ MEANING = (
     "k1). The condition is decided exactly for one column (R2), by a search over cones (R3), or "
     "follows from one positive definite matrix per sign (R4), with free hidden biases one per sign "
     "and slab of the bias (R4-free); for quadratic neurons it is -aI < sum_i u_i x_i x_i^T < aI, "
-    "a = b/(2 v_max) (R5). With several outputs that share the neurons u_i is a vector and |.| the "
-    "Euclidean norm."
+    "a = b/(2 v_max) (R5). Curves that have to rise: for any rho_k >= 0 the sums of u over the "
+    "values z_k of a column may be changed by rho_k - rho_(k-1); convex ones: one sign is needed, "
+    "and twice b for lines (R7). With several outputs that share the neurons u_i is a vector "
+    "and |.| the Euclidean norm."
 )
 
 
@@ -69,6 +72,7 @@ class DualGap:
     slopes: Slopes | None
     slabs: Slabs | None
     factors: dict[int, Tensor]
+    rho: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,7 @@ def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> DualGap:
         read_slopes(fields, tensors, form, sizes.n) if spectral else None,
         read_slabs(fields, tensors, form, sizes.n) if constraint == "slabs" else None,
         read_factors(tensors, form) if quadratic else {},
+        read_multipliers(tensors, form, sizes.n),
     )
 
 
@@ -110,7 +115,7 @@ def work(claim: DualGap, sizes: Sizes) -> tuple[int, int]:
 
 
 def exact(claim: DualGap, problem: Problem, checks: ExactChecks) -> Objects:
-    """Y1 to Y9, Y14."""
+    """Y1 to Y9, Y14 to Y16."""
     net = cast(Regularized, problem)
     form = net.form
     if form.outputs > 1:
@@ -118,7 +123,8 @@ def exact(claim: DualGap, problem: Problem, checks: ExactChecks) -> Objects:
     found = require_bound(net, claim.bounds, checks, "Y")
     if claim.constraint in ("columns", "cones"):
         number = "Y7" if claim.constraint == "columns" else "Y8"
-        require_groups(form, found, form.b, checks, number)
+        rho = require_shapes(net, claim.rho, found.columns, checks) if form.shapes else None
+        require_groups(form, found, form.b, checks, number, rho=rho)
         return Objects(found, ([], 1), [])
     group = next(form.maximal())
     checks.charge(2 * len(found.u.values) * (len(group) + 8))

@@ -1,5 +1,5 @@
-"""The groups of columns of a regularized network, and the columns in which it is monotone (section
-3 of the format page).
+"""The groups of columns of a regularized network, the columns in which it is monotone, and the
+shapes of its curves (section 3 of the format page).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from globalmin_check.verdict import Malformed
 
 Group = tuple[int, ...]
 CLASSES = ("columns", "pairs", "all")
+SHAPES = ("none", "increasing", "decreasing", "convex", "concave")
 
 
 def all_columns(network: Fields) -> tuple[str, tuple[Group, ...]]:
@@ -56,3 +57,12 @@ def read_monotone(network: Fields, d: int) -> tuple[int, ...]:
     if len(values) != d or len(signs) != d:
         raise Malformed("network.monotone is not a list of -1, 0 or 1, one for each column")
     return signs
+
+
+def read_shapes(network: Fields, d: int) -> tuple[str, ...]:
+    """One word for each column, and not "none" for all."""
+    values = network.array("shapes")
+    words = tuple(word for word in values if isinstance(word, str) and word in SHAPES)
+    if len(values) != d or len(words) != d or not any(word != "none" for word in words):
+        raise Malformed("network.shapes is not a list of known shapes, one for each column")
+    return words

@@ -18,6 +18,7 @@ from globalmin_check.claims.regularized_groups import (
     all_columns,
     read_groups,
     read_monotone,
+    read_shapes,
 )
 from globalmin_check.container import Tensor, Tensors, digest_of
 from globalmin_check.problem import Problem, Sizes, digits
@@ -48,6 +49,7 @@ class Form:
     v_max: Fraction
     loss: Loss
     outputs: int = 1
+    shapes: tuple[str, ...] = ()
 
     @property
     def width(self) -> int:
@@ -183,12 +185,21 @@ def _read_form(network: Fields, d: int, loss: Loss) -> Form:
         v_max=_positive(network, "v_max", not relu),
         loss=loss,
         outputs=network.integer("outputs", 2) if network.has("outputs") else 1,
+        shapes=read_shapes(network, d) if relu and network.has("shapes") else (),
     )
     if form.monotone and form.width > 1:
         raise Malformed("network.monotone is given for groups of several columns")
     _require_shared(form)
+    _require_shaped(form)
     network.end()
     return form
+
+
+def _require_shaped(form: Form) -> None:
+    """The classes whose curves may have shapes."""
+    fits = form.heads == "any" and form.linear == "none" and form.hidden_bias != "none"
+    if form.shapes and (not fits or form.width > 1 or form.monotone or form.outputs > 1):
+        raise Malformed("network.shapes does not fit the class of networks")
 
 
 def _require_shared(form: Form) -> None:

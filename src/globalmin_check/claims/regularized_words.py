@@ -10,6 +10,12 @@ from globalmin_check.balls import shown
 from globalmin_check.claims.regularized_network import Form, Regularized
 
 SHORT = 12  # characters of a rational that is printed as it is
+CURVES = {
+    "increasing": "nondecreasing",
+    "decreasing": "nonincreasing",
+    "convex": "convex",
+    "concave": "concave",
+}
 SEEN = {"columns": "one column", "pairs": "at most two columns", "all": "any of the columns"}
 
 
@@ -53,6 +59,13 @@ def _signs(form: Form) -> str:
         columns = [str(j) for j, found in enumerate(form.monotone) if found == sign]
         if columns:
             words.append(f"every neuron is {name} in the columns {', '.join(columns)}")
+    for shape, name in CURVES.items():
+        columns = [str(j) for j, found in enumerate(form.shapes) if found == shape]
+        if columns:
+            words.append(
+                f"the curve (sum of the neurons) of each of the columns {', '.join(columns)} is "
+                f"{name} on the whole line"
+            )
     return "; ".join(words)
 
 

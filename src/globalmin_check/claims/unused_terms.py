@@ -62,7 +62,7 @@ def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> UnusedTerms:
     """Take the fields and tensors of the claim; form only."""
     form = form_of(sizes)
     is_covered = form.neurons == "relu" and form.penalizes_bias and form.heads == "any"
-    if not is_covered or form.monotone or form.outputs > 1:
+    if not is_covered or form.monotone or form.shapes or form.outputs > 1:
         raise Malformed(f"{fields.where}: unused-terms is not about this class of networks")
     has_constants = fields.has("Lam")
     if has_constants and form.loss.name not in SMOOTHNESS:

@@ -23,9 +23,11 @@ from globalmin.proving.claim import (
     Tensor,
     rational,
 )
+from globalmin.regularized.claims.curve_gap import shaped_dual
 from globalmin.regularized.claims.full_gap import full_witness
 from globalmin.regularized.claims.squares_gap import squares_witness
 from globalmin.regularized.column_generation import Oracle, QuickOracle, proved_heights
+from globalmin.regularized.curves import CurveOracle
 from globalmin.regularized.design import Design
 from globalmin.regularized.dual import centered, saturated
 from globalmin.regularized.full_dual import FullBound
@@ -58,6 +60,9 @@ def build(
     except DataError as refusal:
         raise CannotCertify(str(refusal)) from None
     given = dual_of(network, problem) if u is None else u
+    if isinstance(oracle, CurveOracle):
+        vector, witness = shaped_dual(problem, given, oracle)
+        return claim_of(network, problem, vector, {"constraint": "columns"}, witness=witness)
     vector = feasible_dual(problem, given, oracle, is_scaled=u is not None)
     is_column = max(map(len, problem.group_list())) == 1
     return claim_of(network, problem, vector, {"constraint": "columns" if is_column else "cones"})

@@ -14,6 +14,7 @@ from globalmin.data.sparse import as_dense
 from globalmin.errors import DataError
 from globalmin.proving.certificate import SealedCertificate
 from globalmin.proving.claim import Claim, ClaimRecord, Json, Question, Subject, Tensor, rational
+from globalmin.regularized.curve_network import curve_lack
 from globalmin.regularized.network import RegularizedNetwork
 from globalmin.regularized.objective import Penalty, RegularizedProblem
 from globalmin.regularized.squares import SquaresPenalty
@@ -66,6 +67,8 @@ def described(problem: RegularizedProblem) -> dict[str, Json]:
         fields["tau"] = rational(penalty.tau)
     if problem.monotone is not None:
         fields["monotone"] = list(problem.monotone)
+    if problem.shapes is not None:
+        fields["shapes"] = list(problem.shapes)
     if problem.outputs > 1:
         fields["outputs"] = problem.outputs
     for name, key in (("intercept", "k0"), ("linear", "k1")):
@@ -119,6 +122,13 @@ def _checked(question: Question, wanted: Sequence[ClaimRecord] | None) -> Questi
     ):
         if is_there and getattr(problem.penalty, part) == "none":
             raise DataError(f"the network has a {part} part, which the problem says it has not")
+    for column, shape in enumerate(problem.shapes or ()):
+        lack = curve_lack(network, problem, column)
+        if lack > 0:
+            raise DataError(
+                f"the curve of column {column} is not {shape}: it is wrong by a slope of "
+                f"{float(lack):.3g} somewhere on the line; train on the problem with its shapes"
+            )
     if problem.monotone is not None:
         wrong = (network.v[:, None] * network.W * np.array(problem.monotone) < 0).any(axis=1)
         if wrong.any():

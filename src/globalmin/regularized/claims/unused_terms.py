@@ -35,7 +35,9 @@ def build(
     groups = problem.group_list()
     if problem.penalty.neurons != "relu":
         raise CannotCertify("unused terms are proved for ReLU neurons, not for squares")
-    is_covered = problem.penalty.hidden_bias == "penalized" and problem.monotone is None
+    is_covered = problem.penalty.hidden_bias == "penalized" and not (
+        problem.monotone or problem.shapes
+    )
     if not is_covered or max(map(len, groups)) > 1:
         raise CannotCertify(
             "unused terms are proved for neurons of one column with penalized hidden biases and "

@@ -1,0 +1,80 @@
+"""Hostile files of networks whose curves have shapes: nothing false is accepted, the two checkers
+agree, and no network of a tiny class is below a floor that was proved.
+
+The default run makes 100 files, `-m campaign` 1,200. The best network of a class is found by a
+linear program over all bends at a fine grid, for losses that are piecewise linear.
+"""
+
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from tests.figures import Record, record_hostile
+from tests.mutation.shape_attacks import honest, hostile, written
+from tests.oracles.claim_grammar import MalformedError
+from tests.oracles.fraction_checker import check_bytes as slow_check
+from tests.oracles.fraction_checker import oracle_truth
+
+from globalmin_check.engine import check_bytes
+
+SEED = 4417
+FILES, CAMPAIGN, HONEST = 100, 1200, 60
+
+
+def attack(count: int, seed: int) -> Counter[str]:
+    """Make the files and hold both checkers against the truth."""
+    counts: Counter[str] = Counter()
+    for number in range(count):
+        rng = np.random.default_rng([seed, number])
+        try:
+            with np.errstate(all="ignore"):
+                name, raw = hostile(rng)
+        except (MalformedError, ArithmeticError):
+            counts["no file"] += 1  # the small producer refused to write it
+            continue
+        fast, slow = check_bytes(raw), slow_check(raw)
+        truth = oracle_truth(raw)
+        where = f"{number} ({name}): {fast.verdict} {fast.reason} / {slow} / {truth}"
+        assert not (fast.verdict.value == "ACCEPTED" and truth is False), where
+        pair = {fast.verdict.value, slow.verdict}
+        assert len(pair) == 1 or "UNDECIDED" in pair, where
+        counts[fast.verdict.value] += 1
+        counts["false"] += truth is False
+    return counts
+
+
+def test_nothing_false_is_accepted_and_the_checkers_agree():
+    counts = attack(FILES, SEED)
+    print(dict(counts))
+    # an attack that is never accepted, or always, has no teeth
+    assert counts["ACCEPTED"] >= FILES // 10
+    assert counts["false"] >= FILES // 6
+
+
+@pytest.mark.campaign
+def test_nothing_false_of_twelve_hundred_is_accepted(record_property: Record):
+    counts = attack(CAMPAIGN, SEED + 1)
+    record_hostile(record_property, counts, CAMPAIGN - counts["no file"])
+    print(dict(counts))
+
+
+def test_honest_files_are_accepted_and_a_little_less_decay_is_not():
+    """Near the edge: the decay is the least, up to 2^-80, for the stored vectors."""
+    counts: Counter[str] = Counter()
+    for number in range(HONEST):
+        rng = np.random.default_rng([SEED + 2, number])
+        try:
+            with np.errstate(all="ignore"):
+                case, u, rho = honest(rng)
+                raw = written((case, u, rho))
+        except (MalformedError, ArithmeticError):
+            continue
+        counts[check_bytes(raw).verdict.value] += 1
+        if check_bytes(raw).verdict.value == "ACCEPTED" and case.network["b"] > Fraction(1, 10**5):
+            case.network["b"] *= 1 - Fraction(1, 2**30)
+            less = check_bytes(written((case, u, rho))).verdict.value
+            counts["less decay " + less] += 1
+    print(dict(counts))
+    assert counts["ACCEPTED"] >= HONEST // 2
+    assert counts["less decay REJECTED"] >= HONEST // 4
