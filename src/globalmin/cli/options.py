@@ -38,6 +38,7 @@ class Columns:
     sample_weight: str | None = None
 
 
+ALL_COLUMNS = Columns()
 _NOT_RECORDED = ("data", "targets", "out", "quiet", "columns", "force")
 
 
@@ -185,6 +186,12 @@ def check_columns(
 ) -> Columns:
     """The columns that --use, --drop, --category and --sample-weight name."""
     return Columns(column_list(use), column_list(drop), column_list(category), sample_weight)
+
+
+def refuse_columns(columns: Columns, reason: str) -> None:
+    """Usage error for columns that are chosen where there is nothing to choose from."""
+    if columns != ALL_COLUMNS:
+        raise typer.BadParameter(f"--use, --drop and --category {reason}")
 
 
 def column_list(given: Sequence[str] | None) -> tuple[str, ...]:
