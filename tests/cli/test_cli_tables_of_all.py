@@ -10,7 +10,11 @@ import pytest
 
 import globalmin as gm
 
-TOLD = ("年齢: a number; gaps take the median", "city: a category (Oslo, Rome, 東京)", "since: a date")
+TOLD = (
+    "年齢: a number; gaps take the median",
+    "city: a category (Oslo, Rome, 東京)",
+    "since: a date",
+)
 ROADS = {
     "inspect": ("inspect", "{t}", "-t", "rent", "--json"),
     "inspect lambda": ("inspect", "{t}", "-t", "rent", "--lambda-min", "--json"),
@@ -78,7 +82,7 @@ def test_text_dates_and_gaps_become_numbers_and_are_told(run, flats, tmp_path, r
 
 @pytest.mark.parametrize("road", ROADS)
 @pytest.mark.parametrize(
-    ("options", "words"),
+    "wrong",
     [
         (("--drop", "Id"), ("no --drop column 'Id'", "did you mean 'id'")),
         (("--use", "cities"), ("no --use column 'cities'", "did you mean 'city'")),
@@ -86,7 +90,8 @@ def test_text_dates_and_gaps_become_numbers_and_are_told(run, flats, tmp_path, r
         (("--target", "sold"), ("the target 'sold' holds text ('no')", "write 1 and -1")),
     ],
 )
-def test_what_is_wrong_with_the_columns_is_told(run, flats, tmp_path, road, options, words):
+def test_what_is_wrong_with_the_columns_is_told(run, flats, tmp_path, road, wrong):
+    options, words = wrong
     given = asked(road, flats, tmp_path / "out")
     if options[0] == "--target":
         given[given.index("-t") + 1] = options[1]
@@ -108,9 +113,9 @@ def test_all_commands_make_the_same_numbers(run, flats, tmp_path):
     X = gm.learn_recipe(raw).transform(raw)
     run(*asked("explore", flats, tmp_path / "p"), *drop)
     page = (tmp_path / "p.html").read_text(encoding="utf-8")
-    block = page.split('type="application/json">')[1].split("</script>")[0]
+    block = page.split('id="numbers">')[1].split("</script>")[0]
     first = json.loads(block)["tables"][0]
-    np.testing.assert_allclose(first["X"], X, rtol=1e-12, atol=1e-12)  # restored from scaled rows
+    np.testing.assert_allclose(first["raw"], X, rtol=1e-12, atol=1e-12)  # restored from scaled rows
 
 
 def test_explore_and_theorem_without_a_table_have_no_columns_to_choose(run, tmp_path):

@@ -97,7 +97,7 @@ def certify(
     return made.exit_code
 
 
-def refuse_decay(network: Any, model: Path) -> None:
+def refuse_decay(network: Any, model: Path, more: str = "") -> None:
     """A network with weight decay has its own certificate, and its own command."""
     from globalmin.errors import DataError
     from globalmin.regularized.network import RegularizedNetwork
@@ -105,7 +105,7 @@ def refuse_decay(network: Any, model: Path) -> None:
     if isinstance(network, RegularizedNetwork):
         raise DataError(
             f"{model}: a network with weight decay; `globalmin fit` wrote its certificate beside "
-            "it, and `globalmin gap` proves one of relu neurons anew"
+            f"it, and `globalmin gap` proves one of relu neurons anew{more}"
         )
 
 

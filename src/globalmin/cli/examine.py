@@ -78,9 +78,11 @@ def examine(
         network, table = load_foreign(model, data, target, **read)
         rows = (table.X, table.y.ravel())
     else:
-        from globalmin.cli.certify import load_stored
+        from globalmin.cli.certify import load_stored, refuse_decay
 
         network, rows = load_stored(model, data, target, 0.0, 0, columns=columns)
+        if weight_decay is None:
+            refuse_decay(network, model, "; `globalmin examine` asks about it with --weight-decay")
         output = None
     options: dict[str, Any] = {"output": output, "seed": seed}
     if weight_decay is None:

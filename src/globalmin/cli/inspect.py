@@ -212,7 +212,7 @@ def load_both(
     columns: Columns = ALL_COLUMNS,
 ) -> tuple[Dataset, Any]:
     """The table, and the network of the file with the table scaled as the file says."""
-    from globalmin.cli.certify import load_stored
+    from globalmin.cli.certify import load_stored, refuse_decay
     from globalmin.cli.options import check_model
     from globalmin.cli.tables import read_told
     from globalmin.shallow.storage import load_networks
@@ -228,4 +228,5 @@ def load_both(
     if stored.preprocessing is None and len(stored.networks) == 1:
         return read_told(data, str(target), columns, **form)[0], stored.networks[0]
     given, table = load_stored(network, data, str(target), test_size, seed, columns=columns)
+    refuse_decay(given, network)
     return table, given

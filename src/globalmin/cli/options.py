@@ -253,6 +253,11 @@ def check_model(model: Path) -> Path:
     """A network file that can be read: ours, or of another framework."""
     from globalmin.cli.brought import SUFFIXES
 
+    if model.suffix.lower() in (".pkl", ".pickle", ".joblib"):
+        raise typer.BadParameter(
+            f"{model.name}: pickles are not read, since they can run any code; load it in Python "
+            "and give it to gm.examine or gm.certify, or write it as .onnx with gm.interop.to_onnx"
+        )
     if model.suffix.lower() not in (".safetensors", *SUFFIXES):
         raise typer.BadParameter(
             f"{model.name} is not a file of a network; give the model.safetensors of an output "
