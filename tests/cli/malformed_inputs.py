@@ -138,7 +138,7 @@ TABLES = [
     Wrong("a slip of text", fit("slip.csv"), 3, ("'x' is not a number", "line 32", "--drop 'a'")),
     Wrong("an open quotation mark", fit("quote.csv"), 3, ("check the quotation marks",)),
     Wrong("only the target", fit("onlyy.csv"), 3, ("no column is left for the inputs",)),
-    Wrong("only names", fit("names.csv"), 3, ("no column is left", "no level is frequent")),
+    Wrong("only names", fit("names.csv"), 3, ("no column is left", "left out, no value of it")),
     Wrong("day or month", fit("days.csv"), 3, ("cannot be told apart", "2024-12-31")),
     Wrong("one class", fit("oneclass.csv"), 3, ("one class only", "yes")),
     Wrong("UTF-16", fit("utf16.csv"), 3, ("UTF-16", "save it as UTF-8")),

@@ -151,7 +151,7 @@ def _pictures(facts: Mapping[str, Any], folder: Path, j: int, count: int) -> lis
         found.append(
             {
                 "svg": markup(drawn),
-                "panels": _panels(drawn),
+                "panels": panels_across(drawn),
                 "data": data_address(table.read_text("utf-8")) if is_there else "",
                 "file": table.name,
             }
@@ -159,7 +159,7 @@ def _pictures(facts: Mapping[str, Any], folder: Path, j: int, count: int) -> lis
     return found
 
 
-def _panels(svg: str) -> int:
+def panels_across(svg: str) -> int:
     """How many panels stand side by side in a drawing, by its width in points."""
     width = re.match(r'<svg viewBox="0 0 ([\d.]+) ', svg)
     return 1 if width is None else max(1, round(float(width[1]) / _PANEL))

@@ -54,7 +54,7 @@ def typeset(text: str) -> str:
 
 
 def typeset_sentence(text: str) -> str:
-    """A sentence with its powers of ten as they are set on a page; a narrow one would break a line
+    r"""A sentence with its powers of ten as they are set on a page; a narrow one would break a line
     at the hyphen of 8.5e-10.
 
     Examples
