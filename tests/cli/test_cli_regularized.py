@@ -123,7 +123,7 @@ def test_the_page_says_the_sentence_with_the_tolerance_and_escapes_names(run, ta
     ended = run("fit", table(80, change=_quoted), "-t", "price", "--model", "additive",
                 "--weight-decay", 0.5, "--out", out, "--json")  # fmt: skip
     page = (out / "report.html").read_text(encoding="utf-8")
-    assert ended.json["statement"] in page
+    assert typeset_sentence(ended.json["statement"]) in page
     assert "where 1\xa0×\xa010⁻⁶ was asked for" in page  # no line breaks within the number
     assert "ACCEPTED" in page
     assert "Class and objective: ReLU neurons" in page  # the checker's words
