@@ -8,6 +8,7 @@ import pytest
 from tests.cli.folders import everything_below
 
 import globalmin as gm
+from globalmin.report.words import typeset_sentence
 from globalmin_check import check_file
 
 
@@ -144,8 +145,8 @@ def test_the_page_says_the_sentence_with_the_tolerance_and_escapes_names(run, ta
     ended = run("fit", table(80, change=_quoted), "-t", "price", "--model", "additive",
                 "--weight-decay", 0.5, "--out", out, "--json")  # fmt: skip
     page = (out / "report.html").read_text(encoding="utf-8")
-    assert ended.json["statement"] in page
-    assert "where 1e-06 was asked for" in page
+    assert typeset_sentence(ended.json["statement"]) in page
+    assert "where 1\xa0×\xa010⁻⁶ was asked for" in page  # no line breaks within the number
     assert "ACCEPTED" in page
     assert "Class and objective: ReLU neurons" in page  # the checker's words
     assert "&lt;yes&gt;" in page
@@ -173,9 +174,18 @@ def test_three_classes_have_one_softmax_or_a_file_and_a_picture_each(
     names = ["certificate.gmc"] if count == 1 else [f"certificate-{j}.gmc" for j in range(count)]
     for name in names:
         assert check_file(out / name).verdict.value == "ACCEPTED"
+    # every file is named, to programs and to people, by a command that checks it
+    assert ended.json["certificates"] == [str(out / name) for name in names]
+    assert json.loads((out / "fit.json").read_text())["certificates"] == names
+    said = run("fit", tmp_path / "table.csv", "-t", "price", "--model", "additive",
+               "--weight-decay", 1, "--loss", loss, "--out", tmp_path / "p").out  # fmt: skip
+    assert [line.split()[-2] for line in said.splitlines() if "globalmin-check " in line] == [
+        str(tmp_path / "p" / name) for name in names
+    ]
     page = (out / "report.html").read_text(encoding="utf-8")
+    assert all(f"globalmin-check {name} --explain" in page for name in names)
     assert page.count("<svg") == count
-    assert all(sentence in page for sentence in ended.json["statements"])
+    assert all(typeset_sentence(sentence) in page for sentence in ended.json["statements"])
 
 
 def test_two_numbers_are_classes_unless_said_otherwise(run, table, tmp_path):
@@ -241,3 +251,21 @@ def test_the_page_is_drawn_again_from_what_the_checker_says(run, table, tmp_path
     del facts["terms"], facts["all_terms"]
     (out / "fit.json").write_text(json.dumps(facts))
     assert "run the fit again" in run("report", out).err
+
+
+def test_several_targets_name_every_certificate_and_are_reported_together(run, table, tmp_path):
+    data, out = table(40, targets=("price", "rent")), tmp_path / "o"
+    asked = ["fit", data, "-t", "price", "-t", "rent", "--model", "additive", "--weight-decay", 1]
+    ended = run(*asked, "--out", out, "--json")
+    assert ended.code == 0, ended
+    files = [out / name / "certificate.gmc" for name in ("price", "rent")]
+    assert [part["certificates"] for part in ended.json["targets"]] == [[str(f)] for f in files]
+    assert all(check_file(file).verdict.value == "ACCEPTED" for file in files)
+    said = run(*asked, "--out", out, "--force").out
+    assert all(f"globalmin-check {file} --explain" in said for file in files)
+    told = run("report", out, "--json")
+    assert (told.code, len(told.json["targets"])) == (0, 2)
+    files[1].write_bytes(files[1].read_bytes()[:-8])
+    told = run("report", out)
+    assert told.code == 1
+    assert [line.split(": ")[1] for line in told.out.splitlines()] == ["ACCEPTED", "MALFORMED"]

@@ -70,9 +70,18 @@ def test_a_column_of_names_is_left_out_and_said_so():
     people = {"name": [f"person {i}" for i in range(30)], "age": [str(i) for i in range(30)]}
     recipe = learn_recipe(people)
     assert recipe.names == ("age",)
-    assert "no level is frequent enough; left out" in recipe.sentences()[0]
+    assert "left out, no value of it is there often enough" in recipe.sentences()[0]
     with pytest.raises(DataError, match="no column is left for the inputs"):
         learn_recipe({"name": people["name"]})
+
+
+def test_a_column_without_any_value_is_left_out_and_what_comes_tomorrow_says_nothing(recwarn):
+    recipe = learn_recipe({"void": [None, None, None], "age": ["1", "2", "3"]})
+    assert recipe.names == ("age",)
+    assert recipe.sentences()[0] == "void: left out, no value of it is there often enough"
+    assert recipe.transform({"void": ["7", None], "age": ["5", "6"]}).tolist() == [[5.0], [6.0]]
+    assert Recipe.from_json(recipe.to_json()) == recipe
+    assert not recwarn.list  # the former warning said that the training rows had no gaps
 
 
 def test_gaps_of_categories_are_a_level_of_their_own():

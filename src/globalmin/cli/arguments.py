@@ -11,6 +11,26 @@ PREDICTED = typer.Option("--target", "-t", metavar="COL", help="Column the netwo
 LABELS = typer.Option("--target", "-t", metavar="COL", help="Column of labels.")
 TARGET = typer.Option("--target", "-t", metavar="COL", help="Column to predict.")
 LANDSCAPE = typer.Option(metavar="W|vW", help="Layers that the landscape is a function of.")
+TABLE = "The table: columns of text, dates and gaps become numbers, as the output says"
+USE = typer.Option(
+    "--use", metavar="COL", help="Take only this column; repeat.", rich_help_panel=TABLE
+)
+DROP = typer.Option(
+    "--drop", metavar="COL", help="Leave this column out; repeat.", rich_help_panel=TABLE
+)
+CATEGORY = typer.Option(
+    "--category",
+    metavar="COL",
+    help="This column of numbers names categories; repeat.",
+    rich_help_panel=TABLE,
+)
+READ = "The inputs, numbers without gaps (a model of globalmin names its own columns)"
+READ_USE = typer.Option(
+    "--use", metavar="COL", help="Only this column, in this order; repeat.", rich_help_panel=READ
+)
+READ_DROP = typer.Option(
+    "--drop", metavar="COL", help="All but this column; repeat.", rich_help_panel=READ
+)
 JSON = typer.Option("--json", help="Print one JSON object and nothing else.")
 QUIET = typer.Option("--quiet", "-q", help="No progress.")
 LOSS = typer.Option(

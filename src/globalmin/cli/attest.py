@@ -47,6 +47,12 @@ def attest(
 
     path = None if out is None else check_file("--out", out)
     statement = attested(file, model=model, data=data, target=target)
+    if data is not None and statement["predicate"]["data"]["rows_compared"] is None:
+        beside = "its rows were not" if model is None else "the certificate has no rows to be"
+        say(
+            f"globalmin: note: {data.name} is named by its digest alone; {beside} compared with "
+            f"those of the certificate{'; give --model too' if model is None else ''}"
+        )
     if path is not None:
         save_atomically(path, (dumps(statement, indent=1) + "\n").encode())
         say(f"globalmin: wrote {path}")

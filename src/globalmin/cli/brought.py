@@ -9,12 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from globalmin.cli.options import ALL_COLUMNS, Columns
 from globalmin.cli.terminal import say
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
     from globalmin.interop.network import ImportedNetwork
 
+ELSEWHERE = (
+    "what the network's own program made of that is not known here; write the numbers that it gave "
+    "the network into the table"
+)
 SUFFIXES = (".onnx", ".keras", ".pt", ".pth")  # `globalmin.interop.foreign` reads them
 MODEL = typer.Argument(
     metavar="MODEL",
@@ -52,21 +57,26 @@ def is_foreign(model: Path) -> bool:
 
 
 def load_foreign(
-    model: Path, data: Path, target: str, *, activation: str | None
+    model: Path,
+    data: Path,
+    target: str,
+    *,
+    activation: str | None,
+    columns: Columns = ALL_COLUMNS,
 ) -> tuple[ImportedNetwork, Any]:
     """The network of a file, and the table with the columns it reads."""
-    from globalmin.data.loading import load_table
+    from globalmin.cli.tables import read_plain
     from globalmin.errors import DataError
     from globalmin.interop.foreign import from_file
 
     network = from_file(model, activation=activation)
-    table = load_table(data, target=target, features=network.feature_names)
+    table = read_plain(data, target, columns, reason=ELSEWHERE, named=network.feature_names)
     if table.X.shape[1] != network.n_features:
         names = ", ".join(map(repr, table.feature_names or ())) or "without names"
         raise DataError(
             f"{model.name} reads {network.n_features} features and {data.name} has "
-            f"{table.X.shape[1]} columns besides {target!r} ({names}); give a table with those it "
-            "was trained on, in their order"
+            f"{table.X.shape[1]} columns besides {target!r} ({names}); give those it was trained "
+            "on, in their order: --use names them, --drop leaves others out"
         )
     if network.agreement is not None:
         say(f"globalmin: {network.agreement}")
@@ -82,11 +92,13 @@ def pose_foreign(
     seed: int,
     activation: str | None,
     output: int | None,
+    columns: Columns = ALL_COLUMNS,
 ) -> tuple[Any, Dataset]:
     """The network as one of our families, and its training rows in the form it reads them."""
     from globalmin.data.preprocessing import split_rows
 
-    network, table = load_foreign(model, data, target, activation=activation)
+    read = {"activation": activation, "columns": columns}
+    network, table = load_foreign(model, data, target, **read)
     posed = network.with_data(table.X, table.y, output=output)
     if test_size:
         train, _ = split_rows(posed.data, test_size, seed)

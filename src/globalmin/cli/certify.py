@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from globalmin._options import TRAINABLE
-from globalmin.cli.arguments import DATA, JSON, PREDICTED, QUIET
+from globalmin.cli.arguments import DATA, JSON, PREDICTED, QUIET, READ_DROP, READ_USE
 from globalmin.cli.brought import MODEL, NEURONS, OUTPUT, is_foreign, pose_foreign
+from globalmin.cli.options import ALL_COLUMNS, Columns, check_columns, refuse_columns
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
+
+
+NAMED = "do not go with a model of globalmin, which names the columns that it reads; leave them out"
 
 
 def certify(
@@ -39,6 +43,8 @@ def certify(
         ),
     ] = 0.0,
     seed: Annotated[int, typer.Option(metavar="S", min=0, help="Seed of that split.")] = 0,
+    use: Annotated[list[str] | None, READ_USE] = None,
+    drop: Annotated[list[str] | None, READ_DROP] = None,
     activation: Annotated[str | None, NEURONS] = None,
     output: Annotated[int | None, OUTPUT] = None,
     out: Annotated[
@@ -63,10 +69,12 @@ def certify(
     from globalmin.patches.storage import is_patch_network
 
     check_model(model)
+    columns = check_columns(use, drop, None, None)
     if is_patch_network(model):
+        refuse_columns(columns, NAMED)
         network, part = load_patches(model, data, target, test_size, seed)
     else:
-        brought = {"activation": activation, "output": output}
+        brought = {"activation": activation, "output": output, "columns": columns}
         network, part = load_stored(model, data, target, test_size, seed, **brought)
         refuse_decay(network, model)
     from globalmin.cli.summary import attempt, check_rows, proof_json, verdict_rows
@@ -89,7 +97,7 @@ def certify(
     return made.exit_code
 
 
-def refuse_decay(network: Any, model: Path) -> None:
+def refuse_decay(network: Any, model: Path, more: str = "") -> None:
     """A network with weight decay has its own certificate, and its own command."""
     from globalmin.errors import DataError
     from globalmin.regularized.network import RegularizedNetwork
@@ -97,7 +105,7 @@ def refuse_decay(network: Any, model: Path) -> None:
     if isinstance(network, RegularizedNetwork):
         raise DataError(
             f"{model}: a network with weight decay; `globalmin fit` wrote its certificate beside "
-            "it, and `globalmin gap` proves one of relu neurons anew"
+            f"it, and `globalmin gap` proves one of relu neurons anew{more}"
         )
 
 
@@ -124,13 +132,15 @@ def load_stored(
     *,
     activation: str | None = None,
     output: int | None = None,
+    columns: Columns = ALL_COLUMNS,
 ) -> tuple[Any, Dataset]:
-    """The network for `target`, shallow or deep, and its training rows in stored form; `activation`
-    and `output` are for files of other frameworks.
+    """The network for `target`, shallow or deep, and its training rows in stored form;
+    `activation`, `output` and `columns` are for files of other frameworks.
     """
     if is_foreign(model):
-        said: dict[str, Any] = {"activation": activation, "output": output}
+        said: dict[str, Any] = {"activation": activation, "output": output, "columns": columns}
         return pose_foreign(model, data, target, test_size=test_size, seed=seed, **said)
+    refuse_columns(columns, NAMED)
     from globalmin.data import Dataset
     from globalmin.data.loading import load_table
     from globalmin.data.preprocessing import split_rows

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from globalmin.cli.arguments import DATA, JSON, LANDSCAPE, PREDICTED, QUIET
+from globalmin.cli.arguments import DATA, JSON, LANDSCAPE, PREDICTED, QUIET, READ_DROP, READ_USE
 from globalmin.cli.brought import MODEL, NEURONS, OUTPUT
 
 
@@ -29,6 +29,8 @@ def classify(
         ),
     ] = 0.0,
     seed: Annotated[int, typer.Option(metavar="S", min=0, help="Seed of that split.")] = 0,
+    use: Annotated[list[str] | None, READ_USE] = None,
+    drop: Annotated[list[str] | None, READ_DROP] = None,
     activation: Annotated[str | None, NEURONS] = None,
     output: Annotated[int | None, OUTPUT] = None,
     out: Annotated[
@@ -48,7 +50,13 @@ def classify(
     exits with 0 if the proof is accepted, and for weights that are not stationary, with 1 if there
     is no proof.
     """
-    from globalmin.cli.options import check_file, check_model, check_picture, check_trained
+    from globalmin.cli.options import (
+        check_columns,
+        check_file,
+        check_model,
+        check_picture,
+        check_trained,
+    )
 
     layers = check_trained(trained)
     for option, path in (("--out", out), ("--picture", picture)):
@@ -58,7 +66,8 @@ def classify(
     from globalmin.cli.certify import load_stored, refuse_decay
     from globalmin.cli.classifying import classify_and_prove, print_point
 
-    brought = {"activation": activation, "output": output}
+    columns = check_columns(use, drop, None, None)
+    brought = {"activation": activation, "output": output, "columns": columns}
     network, part = load_stored(check_model(model), data, target, test_size, seed, **brought)
     refuse_decay(network, model)
     found = classify_and_prove(network, part, trained=layers, out=out, quiet=quiet or json)

@@ -17,6 +17,8 @@ from globalmin.cli.arguments import (
     LOSS,
     PREDICTED,
     QUIET,
+    READ_DROP,
+    READ_USE,
     check_penalty,
 )
 from globalmin.cli.brought import MODEL, NEURONS, OUTPUT, is_foreign
@@ -32,6 +34,8 @@ def examine(
     hidden_bias: Annotated[str, HIDDEN_BIAS] = "penalized",
     intercept: Annotated[str, INTERCEPT] = "free",
     trained: Annotated[str, LANDSCAPE] = "vW",
+    use: Annotated[list[str] | None, READ_USE] = None,
+    drop: Annotated[list[str] | None, READ_DROP] = None,
     activation: Annotated[str | None, NEURONS] = None,
     output: Annotated[int | None, OUTPUT] = None,
     max_iter: Annotated[
@@ -53,7 +57,7 @@ def examine(
     if the checker accepted one about the network as given.
     """
     from globalmin.cli import terminal
-    from globalmin.cli.options import check_model, check_output, check_trained
+    from globalmin.cli.options import check_columns, check_model, check_output, check_trained
 
     layers = check_trained(trained)
     check_penalty(loss, hidden_bias, intercept)
@@ -62,6 +66,7 @@ def examine(
             f"--loss {loss} has a proved floor with weight decay only; give --weight-decay B too"
         )
     check_model(model)
+    columns = check_columns(use, drop, None, None)
     if out is not None:
         check_output(out)
     from globalmin.examination.examine import examine as look
@@ -69,12 +74,15 @@ def examine(
     if is_foreign(model):
         from globalmin.cli.brought import load_foreign
 
-        network, table = load_foreign(model, data, target, activation=activation)
+        read = {"activation": activation, "columns": columns}
+        network, table = load_foreign(model, data, target, **read)
         rows = (table.X, table.y.ravel())
     else:
-        from globalmin.cli.certify import load_stored
+        from globalmin.cli.certify import load_stored, refuse_decay
 
-        network, rows = load_stored(model, data, target, 0.0, 0)
+        network, rows = load_stored(model, data, target, 0.0, 0, columns=columns)
+        if weight_decay is None:
+            refuse_decay(network, model, "; `globalmin examine` asks about it with --weight-decay")
         output = None
     options: dict[str, Any] = {"output": output, "seed": seed}
     if weight_decay is None:

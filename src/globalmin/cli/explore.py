@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from globalmin.cli.arguments import JSON, TARGET
+from globalmin.cli.arguments import CATEGORY, DROP, JSON, TARGET, USE
 
 
 def explore(
@@ -23,6 +23,9 @@ def explore(
     ] = None,
     *,
     target: Annotated[str | None, TARGET] = None,
+    use: Annotated[list[str] | None, USE] = None,
+    drop: Annotated[list[str] | None, DROP] = None,
+    category: Annotated[list[str] | None, CATEGORY] = None,
     out: Annotated[Path, typer.Option(metavar="FILE", help="The page.")] = Path("explore.html"),
     json: Annotated[bool, JSON] = False,
 ) -> int:
@@ -31,7 +34,7 @@ def explore(
     Loss, Gram spectrum, the moment the proof fires, a slice of the landscape, saddles and a trap;
     weights exported there are proved by `globalmin certify`. The page makes no network request.
     """
-    from globalmin.cli.options import check_file
+    from globalmin.cli.options import check_columns, check_file, refuse_columns
     from globalmin.cli.terminal import print_json
 
     path = check_file("--out", out)
@@ -39,13 +42,20 @@ def explore(
         raise typer.BadParameter(
             "DATA and --target belong together: give both, or neither for the tables of the page"
         )
-    from globalmin.data import Dataset
+    columns = check_columns(use, drop, category, None)
     from globalmin.explore import save_page
 
-    table = None if data is None else Dataset.load(data, target=target)
-    save_page(path, table, "" if data is None else data.name)
+    if data is None or target is None:
+        refuse_columns(columns, "choose columns of DATA; give it, with its --target")
+        save_page(path)
+        recipe: list[str] = []
+    else:
+        from globalmin.cli.tables import read_told
+
+        table, recipe = read_told(data, target, columns, bias=True, scaling="standardize")
+        save_page(path, table, data.name)
     if json:
-        print_json({"command": "explore", "exit_code": 0, "page": str(path)})
+        print_json({"command": "explore", "exit_code": 0, "page": str(path), "recipe": recipe})
     else:
         typer.echo(f"{path}: open it in a browser; nothing is sent anywhere")
     return 0

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from globalmin.cli.arguments import JSON
-from globalmin.cli.predict import MODEL
+from globalmin.cli.predict import MODEL, refuse_foreign
 
 
 def export(
@@ -34,6 +34,7 @@ def export(
     path = check_file("--out", out)
     if path.suffix.lower() != ".onnx":
         raise typer.BadParameter(f"--out {path}: the file is one of ONNX; name it {path.stem}.onnx")
+    refuse_foreign(model)
     graph = to_onnx(load(model), path, single=single).graph
     told = {
         "inputs": [given.name for given in graph.input],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from globalmin._options import Method, Scaling, Trained, Until
-from globalmin.cli.arguments import DATA, JSON, QUIET
+from globalmin.cli.arguments import CATEGORY, DATA, DROP, JSON, QUIET, TABLE, USE
 
 if TYPE_CHECKING:
     from globalmin.cli.options import FitOptions
@@ -104,19 +104,6 @@ TASK = typer.Option(
     metavar="T",
     help="auto, regression or classification; auto: classes for text and for two values.",
     rich_help_panel=REGULARIZED,
-)
-TABLE = "The table: columns of text, dates and gaps become numbers, as the report says"
-USE = typer.Option(
-    "--use", metavar="COL", help="Take only this column; repeat.", rich_help_panel=TABLE
-)
-DROP = typer.Option(
-    "--drop", metavar="COL", help="Leave this column out; repeat.", rich_help_panel=TABLE
-)
-CATEGORY = typer.Option(
-    "--category",
-    metavar="COL",
-    help="This column of numbers names categories; repeat.",
-    rich_help_panel=TABLE,
 )
 SAMPLE_WEIGHT = typer.Option(
     "--sample-weight", metavar="COL", help="Column of sample weights.", rich_help_panel=TABLE

@@ -12,19 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from globalmin.cli import terminal
-from globalmin.cli.options import Columns, FitOptions
+from globalmin.cli.options import FitOptions
 from globalmin.cli.output import MODEL, certificate_names, record_fit, record_target, staged_folder
 from globalmin.cli.summary import Attempt, attempt, interrupted
-from globalmin.cli.tables import is_plain, read_numbered
+from globalmin.cli.tables import read_dataset
 from globalmin.cli.terminal import say, working
 from globalmin.data import Dataset, RawPart
-from globalmin.data.preprocessing import split_rows
 from globalmin.proving.proof import joined
 from globalmin.report.record import FILENAME as RECORD
 from globalmin.report.record import FitRecord, TargetRecord
 
 if TYPE_CHECKING:
-    from globalmin._types import Indices
     from globalmin.data.recipe import Recipe
     from globalmin.deep.problem import DeepRun
 
@@ -54,7 +52,15 @@ class TargetData:
 
 def prepare(options: FitOptions) -> Prepared:
     """Read the table and hold rows out; DataError names the place in the file."""
-    table, (train, test), recipe = _read(options)
+    table, (train, test), recipe = read_dataset(
+        options.data,
+        options.targets,
+        options.columns,
+        bias=options.bias,
+        scaling=options.scaling,
+        test_size=options.test_size,
+        seed=options.seed,
+    )
     if table.raw is None:
         raise TypeError("a data set of raw rows keeps them")
     raw, held_out = (RawPart(table.raw.X[rows], table.raw.y[rows]) for rows in (train, test))
@@ -65,21 +71,6 @@ def prepare(options: FitOptions) -> Prepared:
     elif len(test):
         training = Dataset(raw.X, raw.y, bias=options.bias, scaling=options.scaling, **names)
     return Prepared(table, training, raw, held_out, table.target_names or options.targets, recipe)
-
-
-def _read(options: FitOptions) -> tuple[Dataset, tuple[Indices, Indices], Recipe | None]:
-    """The table as numbers, the rows that train and those held out, and the recipe that made the
-    numbers; None if there was nothing to make.
-    """
-    form: dict[str, Any] = {"bias": options.bias, "scaling": options.scaling}
-    held: dict[str, Any] = {"test_size": options.test_size, "seed": options.seed}
-    if options.data.suffix.lower() == ".npz" and options.columns == Columns():
-        table = Dataset.load(options.data, target=options.targets, **form)
-        return table, split_rows(table, **held), None
-    found = read_numbered(options.data, options.targets, options.columns, **held, **form)
-    form |= {"feature_names": found.recipe.names, "target_names": options.targets}
-    table = Dataset(found.X, found.y, **form)
-    return table, found.rows, None if is_plain(found.recipe) else found.recipe
 
 
 def _deep_training(raw: RawPart, options: FitOptions, names: dict[str, Any]) -> Dataset:

@@ -18,11 +18,14 @@ from globalmin.cli.arguments import (
     LOSS,
     PREDICTED,
     QUIET,
+    READ_DROP,
+    READ_USE,
     check_penalty,
 )
-from globalmin.cli.brought import NEURONS, OUTPUT, is_foreign, load_foreign
+from globalmin.cli.brought import ELSEWHERE, NEURONS, OUTPUT, is_foreign, load_foreign
 
 if TYPE_CHECKING:
+    from globalmin.cli.options import Columns
     from globalmin.regularized.optimality import OptimalityGap
 
 
@@ -45,6 +48,8 @@ def gap(
     hidden_bias: Annotated[str, HIDDEN_BIAS] = "penalized",
     intercept: Annotated[str, INTERCEPT] = "free",
     seed: Annotated[int, typer.Option(metavar="S", min=0, help="Of our own training.")] = 0,
+    use: Annotated[list[str] | None, READ_USE] = None,
+    drop: Annotated[list[str] | None, READ_DROP] = None,
     activation: Annotated[str | None, NEURONS] = None,
     output: Annotated[int | None, OUTPUT] = None,
     out: Annotated[
@@ -63,13 +68,14 @@ def gap(
     certificate file and checks it. Exits with 0 if the file is accepted, however wide the gap.
     """
     from globalmin.cli import terminal
-    from globalmin.cli.options import check_file
+    from globalmin.cli.options import check_columns, check_file
 
     check_penalty(loss, hidden_bias, intercept)
     path = check_file("--out", out or model.with_suffix(".gmc"))
     from globalmin.regularized.optimality import optimality_gap
 
-    network, rows = _read(model, data, target, activation, output)
+    columns = check_columns(use, drop, None, None)
+    network, rows = _read(model, data, target, columns, (activation, output))
     with terminal.working("the gap", quiet=quiet or json):
         found = optimality_gap(
             network,
@@ -93,24 +99,26 @@ def gap(
 
 
 def _read(
-    model: Path, data: Path, target: str, activation: str | None, output: int | None
+    model: Path, data: Path, target: str, columns: Columns, said: tuple[str | None, int | None]
 ) -> tuple[Any, Any]:
-    """The network and the rows it reads."""
+    """The network and the rows it reads; `said` of a foreign one, its neurons and the output."""
+    activation, output = said
     if is_foreign(model):
-        network, table = load_foreign(model, data, target, activation=activation)
+        read = {"activation": activation, "columns": columns}
+        network, table = load_foreign(model, data, target, **read)
         return network if output is None else network.only(output), (table.X, table.y.ravel())
     if model.suffix == ".npz":
         import numpy as np
 
-        from globalmin.data.loading import load_table
+        from globalmin.cli.tables import read_plain
 
         with np.load(model, allow_pickle=False) as stored:
             weights = {name: stored[name] for name in stored.files}
-        table = load_table(data, target=target)
+        table = read_plain(data, target, columns, reason=ELSEWHERE)
         return weights, (table.X, np.ravel(np.asarray(table.y)))
     from globalmin.cli.certify import load_stored
 
-    network, rows = load_stored(model, data, target, 0.0, 0)
+    network, rows = load_stored(model, data, target, 0.0, 0, columns=columns)
     if network.activation.name != "relu":
         from globalmin.errors import DataError
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from globalmin._options import SCALINGS, SCHEMES, Scaling, Scheme
-from globalmin.cli.arguments import JSON, TARGET
+from globalmin.cli.arguments import CATEGORY, DROP, JSON, TARGET, USE
 from globalmin.cli.brought import OUTPUT, is_foreign
+from globalmin.cli.options import ALL_COLUMNS, Columns, check_columns
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
@@ -81,6 +82,9 @@ def inspect(
     theta: Annotated[float, THETA] = 0.5,
     failure: Annotated[float, FAILURE] = 0.1,
     depth: Annotated[int, DEPTH] = 3,
+    use: Annotated[list[str] | None, USE] = None,
+    drop: Annotated[list[str] | None, DROP] = None,
+    category: Annotated[list[str] | None, CATEGORY] = None,
     output: Annotated[int | None, OUTPUT] = None,
     page: Annotated[Path | None, PAGE] = None,
     lambda_min: Annotated[bool, STREAMED] = False,
@@ -92,10 +96,12 @@ def inspect(
     lower bound of --lambda-min). Exits with 0 whatever the theorems say.
     """
     data, network = check_paths(paths, network)
+    columns = check_columns(use, drop, category, None)
     if lambda_min:
         if network is not None or page is not None:
             raise typer.BadParameter("--lambda-min is about rows alone: no network, no --page")
-        return _streamed(data, target, activation or "relu", scaling, bias=bias, as_json=json)
+        form = (target, activation or "relu", scaling)
+        return _streamed(data, *form, columns, bias=bias, as_json=json)
     if network is not None and is_foreign(network):
         said, activation = activation, None
     else:
@@ -110,7 +116,7 @@ def inspect(
 
     table, given = load_both(
         data, target, network, bias=bias, scaling=scale, test_size=test_size, seed=seed,
-        activation=said, output=output,
+        activation=said, output=output, columns=columns,
     )  # fmt: skip
     from globalmin.cli.terminal import print_found
     from globalmin.deep.network import DeepNetwork
@@ -140,14 +146,21 @@ def inspect(
 
 
 def _streamed(
-    data: Path, target: str, activation: str, scaling: str, *, bias: bool, as_json: bool
+    data: Path,
+    target: str,
+    activation: str,
+    scaling: str,
+    columns: Columns,
+    *,
+    bias: bool,
+    as_json: bool,
 ) -> int:
+    from globalmin.cli.tables import read_told
     from globalmin.cli.terminal import print_found, told
-    from globalmin.data import Dataset
     from globalmin.kernels.streamed_gram import streamed_lambda_min
 
     _, _, scale = check_start(activation, "auto", None, scaling)
-    table = Dataset.load(data, target=target, bias=bias, scaling=scale)
+    table, _ = read_told(data, target, columns, bias=bias, scaling=scale)
     with told(quiet=as_json) as watch:
         found = streamed_lambda_min(table.X, activation, watch=watch)
     print_found("inspect", found, as_json=as_json)
@@ -196,21 +209,24 @@ def load_both(
     seed: int,
     activation: str | None = None,
     output: int | None = None,
+    columns: Columns = ALL_COLUMNS,
 ) -> tuple[Dataset, Any]:
     """The table, and the network of the file with the table scaled as the file says."""
-    from globalmin.cli.certify import load_stored
+    from globalmin.cli.certify import load_stored, refuse_decay
     from globalmin.cli.options import check_model
-    from globalmin.data import Dataset
+    from globalmin.cli.tables import read_told
     from globalmin.shallow.storage import load_networks
 
+    form: dict[str, Any] = {"bias": bias, "scaling": scaling}
     if network is None:
-        return Dataset.load(data, target=target, bias=bias, scaling=scaling), None
+        return read_told(data, str(target), columns, **form)[0], None
     if is_foreign(network):
-        said = {"activation": activation, "output": output}
+        said = {"activation": activation, "output": output, "columns": columns}
         given, table = load_stored(network, data, str(target), test_size, seed, **said)
         return table, given
     stored = load_networks(check_model(network))
     if stored.preprocessing is None and len(stored.networks) == 1:
-        return Dataset.load(data, target=target, bias=bias, scaling=scaling), stored.networks[0]
-    given, table = load_stored(network, data, str(target), test_size, seed)
+        return read_told(data, str(target), columns, **form)[0], stored.networks[0]
+    given, table = load_stored(network, data, str(target), test_size, seed, columns=columns)
+    refuse_decay(given, network)
     return table, given

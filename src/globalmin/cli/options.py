@@ -38,6 +38,7 @@ class Columns:
     sample_weight: str | None = None
 
 
+ALL_COLUMNS = Columns()
 _NOT_RECORDED = ("data", "targets", "out", "quiet", "columns", "force")
 
 
@@ -187,6 +188,12 @@ def check_columns(
     return Columns(column_list(use), column_list(drop), column_list(category), sample_weight)
 
 
+def refuse_columns(columns: Columns, reason: str) -> None:
+    """Usage error for columns that are chosen where there is nothing to choose from."""
+    if columns != ALL_COLUMNS:
+        raise typer.BadParameter(f"--use, --drop and --category {reason}")
+
+
 def column_list(given: Sequence[str] | None) -> tuple[str, ...]:
     """Names given one by one or separated by commas, each once."""
     names = [name.strip() for part in given or () for name in part.split(",")]
@@ -246,6 +253,11 @@ def check_model(model: Path) -> Path:
     """A network file that can be read: ours, or of another framework."""
     from globalmin.cli.brought import SUFFIXES
 
+    if model.suffix.lower() in (".pkl", ".pickle", ".joblib"):
+        raise typer.BadParameter(
+            f"{model.name}: pickles are not read, since they can run any code; load it in Python "
+            "and give it to gm.examine or gm.certify, or write it as .onnx with gm.interop.to_onnx"
+        )
     if model.suffix.lower() not in (".safetensors", *SUFFIXES):
         raise typer.BadParameter(
             f"{model.name} is not a file of a network; give the model.safetensors of an output "

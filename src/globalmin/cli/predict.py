@@ -72,8 +72,20 @@ def predict(
     return 0
 
 
+def refuse_foreign(model: Path) -> None:
+    """Usage error for a file of another framework, which predicts by itself."""
+    from globalmin.cli.brought import SUFFIXES
+
+    if model.suffix.lower() in SUFFIXES:
+        raise typer.BadParameter(
+            f"{model.name} is a network of another framework, which predicts there; here models "
+            "that `globalmin fit` wrote are used (in Python: gm.interop.from_file)"
+        )
+
+
 def _loaded(model: Path) -> list[Any]:
     """The model of a file or folder; of a fit of several targets the model of each."""
+    refuse_foreign(model)
     from globalmin.estimators.saved import load, models_below
 
     return [load(folder) for folder in models_below(model) or (model,)]

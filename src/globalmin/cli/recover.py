@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from globalmin._options import Estimator, Inputs, Labels
-from globalmin.cli.arguments import DATA, JSON, LABELS, QUIET
+from globalmin.cli.arguments import DATA, JSON, LABELS, QUIET, READ_DROP, READ_USE
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 WEIGHTS, RECORD, CERTIFICATE = "weights.csv", "recovery.json", "certificate.gmc"
 FORMAT = "globalmin-recovery/1"
 LEVEL = 0.95
+GAUSSIAN = "weights are recovered from Gaussian inputs alone; correct the table"
 ROWS = 60  # of the table on the screen; the file has all
 
 
@@ -49,6 +50,8 @@ def recover(
         bool,
         typer.Option("--certify/--no-certify", help="Prove the ball with one minimum; takes long."),
     ] = True,
+    use: Annotated[list[str] | None, READ_USE] = None,
+    drop: Annotated[list[str] | None, READ_DROP] = None,
     seed: Annotated[int, typer.Option(metavar="S", min=0, help="Seed of the start.")] = 0,
     max_iter: Annotated[
         int, typer.Option(metavar="N", min=1, help="Most steps of the descent.")
@@ -69,7 +72,7 @@ def recover(
     output folder. Exits with 0 only if nothing casts doubt on the weights and the checker accepts
     the certificate (unless --no-certify).
     """
-    from globalmin.cli.options import check_activation, check_output
+    from globalmin.cli.options import check_activation, check_columns, check_output
 
     check_activation(activation)
     if estimator == "likelihood" and labels == "regression":
@@ -77,11 +80,14 @@ def recover(
             "--estimator likelihood is for 0/1 labels; add --labels classification"
         )
     folder = check_output(out or Path(f"{data.stem}-recovery"))
+    from globalmin.cli.tables import read_plain
     from globalmin.cli.terminal import print_json, working
     from globalmin.data import Dataset
     from globalmin.recovery.recover_teacher import recover_teacher
 
-    table = Dataset.load(data, target=target, bias=offsets, scaling="none")
+    given = read_plain(data, target, check_columns(use, drop, None, None), reason=GAUSSIAN)
+    named = {"feature_names": given.feature_names, "target_names": given.target_names}
+    table = Dataset(given.X, given.y, bias=offsets, scaling="none", **named)
     with working("recovering the weights", quiet=quiet or json):
         found = recover_teacher(
             table,

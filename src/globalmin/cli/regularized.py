@@ -67,7 +67,7 @@ def fit_regularized(options: FitOptions, asked: Asked, *, as_json: bool) -> int:
     code = terminal.worst(code for code, _ in outcomes)
     if as_json:
         shown = [
-            {"out": str(part.out), "exit_code": code, **facts}
+            {"out": str(part.out), "exit_code": code, **_placed(facts, part.out)}
             for (part, _), (code, facts) in zip(parts, outcomes, strict=True)
         ]
         several = {"out": str(options.out), "targets": shown}
@@ -78,6 +78,13 @@ def fit_regularized(options: FitOptions, asked: Asked, *, as_json: bool) -> int:
     for (part, _), (_, facts) in zip(parts, outcomes, strict=True):
         _show(part, facts)
     return code
+
+
+def _placed(facts: dict[str, Any], out: Path) -> dict[str, Any]:
+    """The facts with whole paths of the files, so that a program need not put them together."""
+    certificates = [name and str(out / name) for name in facts["certificates"]]
+    placed = {"certificates": certificates, "model": str(out / MODEL), "report": str(out / REPORT)}
+    return {**facts, **placed}
 
 
 def _each_target(options: FitOptions) -> list[FitOptions]:
@@ -129,7 +136,7 @@ def _fitted(options: FitOptions, given: Labeled, asked: Asked) -> tuple[int, dic
     facts["data"] |= {"name": options.data.name, "target": options.targets[0]}
     facts["recipe"] = [] if is_plain(given.recipe) else given.recipe.sentences()
     with staged_folder(options.out) as staging:
-        _write(model, given, options.targets[0], staging)
+        facts["certificates"] = _write(model, given, options.targets[0], staging)
         (staging / FACTS).write_text(canonical_json(facts) + "\n", encoding="utf-8")
         page, _ = regularized_page.render(facts, staging)
         (staging / REPORT).write_text(page, encoding="utf-8")
@@ -240,15 +247,21 @@ def _check_training(given: Labeled, rows: tuple[Indices, Indices], model: Any) -
         )
 
 
-def _write(model: Any, given: Labeled, target: str, staging: Path) -> None:
+def _write(model: Any, given: Labeled, target: str, staging: Path) -> list[str | None]:
+    """Write all files but facts and page; the name of each network's certificate, None where there
+    is none.
+    """
     rows, chosen = given.rows, model.best_estimator_
     certificates = (
         chosen.certificate_ if isinstance(chosen.certificate_, list) else [chosen.certificate_]
     )
+    names: list[str | None] = []
     for i, content in enumerate(certificates):
         # numbered in the order of the classes: their names may be no names of files
+        name = _numbered(CERTIFICATE, i, len(certificates))
+        names.append(None if content is None else name)
         if content is not None:
-            (staging / _numbered(CERTIFICATE, i, len(certificates))).write_bytes(content)
+            (staging / name).write_bytes(content)
     X = given.table.X[rows[0]]
     y = given.labels[rows[0]] if model.loss in REGRESSION[:3] else None
     for i in range(len(chosen.networks_)):
@@ -265,6 +278,7 @@ def _write(model: Any, given: Labeled, target: str, staging: Path) -> None:
     told = {"recipe": given.recipe.to_json(), "target": target}
     save_networks(staging / MODEL, stored.networks, stored.preprocessing, stored.metadata | told)
     _write_predictions(model, given, rows, staging / PREDICTIONS)
+    return names
 
 
 def _terms_table(chosen: Any, i: int) -> str:
@@ -301,7 +315,6 @@ def _show(options: FitOptions, facts: dict[str, Any]) -> None:
     decays = ", ".join(f"{decay:.4g}" for decay in facts["weight_decay"])
     widths = ", ".join(map(str, facts["network"]["width"]))
     kind, loss = facts["network"]["kind"], facts["network"]["loss"].replace("_", " ")
-    first = options.out / _numbered(CERTIFICATE, 0, len(facts["verdict"]))
     print_rows(
         [
             ("data", f"{options.data.name} → {options.targets[0]}: {counted}", ""),
@@ -315,9 +328,16 @@ def _show(options: FitOptions, facts: dict[str, Any]) -> None:
             ("reads", _readable(facts), ""),
             ("held out", _scores(facts), ""),
             ("report", str(options.out / REPORT), terminal.COPY),
-            ("check again", f"globalmin-check {quote(str(first))} --explain", terminal.COPY),
+            *_check_rows(facts["certificates"], options.out),
         ]
     )
+
+
+def _check_rows(names: list[str | None], out: Path) -> list[tuple[str, str, str]]:
+    """The command that checks each certificate again: a class has its own."""
+    commands = [f"globalmin-check {quote(str(out / name))} --explain" for name in names if name]
+    labels = ["check again", *[""] * len(commands)]
+    return [(label, line, terminal.COPY) for label, line in zip(labels, commands, strict=False)]
 
 
 def _gap_rows(facts: dict[str, Any]) -> list[tuple[str, str, str]]:

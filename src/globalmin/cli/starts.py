@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from globalmin._options import ExecutorName, Scaling
-from globalmin.cli.arguments import DATA, JSON, LABELS, QUIET
+from globalmin.cli.arguments import CATEGORY, DATA, DROP, JSON, LABELS, QUIET, USE
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
@@ -49,6 +49,9 @@ def starts(
     ] = 1,
     bias: Annotated[bool, typer.Option("--bias/--no-bias", help="Append a constant.")] = True,
     scaling: Annotated[Scaling, typer.Option(help="Of the columns.")] = "standardize",
+    use: Annotated[list[str] | None, USE] = None,
+    drop: Annotated[list[str] | None, DROP] = None,
+    category: Annotated[list[str] | None, CATEGORY] = None,
     max_iter: Annotated[
         int, typer.Option(metavar="N", min=1, help="Steps after which a start is given up.")
     ] = 100_000,
@@ -73,18 +76,19 @@ def starts(
     interrupted. Exits with 0 if any start is proved.
     """
     from globalmin.cli import terminal
-    from globalmin.cli.options import check_activation, check_output
+    from globalmin.cli.options import check_activation, check_columns, check_output
 
     check_activation(activation)
     widths, step = _widths(width), _step(step_size)
     folder = check_output(out or Path(f"{data.stem}-starts"))
-    from globalmin.data import Dataset
+    from globalmin.cli.tables import read_told
     from globalmin.shallow.start_probability import prove_starts
 
-    table = Dataset.load(data, target=target, bias=bias, scaling=scaling)
+    columns = check_columns(use, drop, category, None)
+    table, recipe = read_told(data, target, columns, bias=bias, scaling=scaling)
     found = []
     for k in widths:
-        with terminal.working(f"{seeds} starts of width {k}", quiet=quiet or json):
+        with terminal.working(f"starts of width {k}, {seeds} in all", quiet=quiet or json):
             share = prove_starts(
                 table,
                 width=k,
@@ -101,7 +105,7 @@ def starts(
         found.append(share)
         _write_certificates(share, folder / "certificates" / f"width-{k}")
     asked = _widths_of_theorems(table, max(widths), activation)
-    record = _record(found, asked, table)
+    record = _record(found, asked, table, recipe)
     _write(found, record, folder, asked)
     is_proved = any(share.n_proved for share in found)
     code = terminal.ACCEPTED if is_proved else terminal.NOT_CERTIFIED
@@ -144,7 +148,9 @@ def _widths_of_theorems(table: Dataset, width: int, activation: str) -> dict[str
     return {item: value for item, value in asked.items() if math.isfinite(value)}
 
 
-def _record(found: list[StartShare], asked: dict[str, float], table: Dataset) -> dict[str, Any]:
+def _record(
+    found: list[StartShare], asked: dict[str, float], table: Dataset, recipe: list[str]
+) -> dict[str, Any]:
     shares = [
         {
             "width": s.width,
@@ -164,6 +170,7 @@ def _record(found: list[StartShare], asked: dict[str, float], table: Dataset) ->
     return {
         "format": FORMAT,
         "data": {"n": table.n_samples, "d": table.n_features, "sha256": table.digest},
+        "recipe": recipe,
         "shares": shares,
         "widths_of_theorems": {k: v for k, v in asked.items() if k != INSPECT},
         "recommended_width": int(asked[INSPECT]),

@@ -1,4 +1,4 @@
-"""The table of `globalmin fit` as it is: which columns are inputs, label and weights, how they
+"""The table of a command as it is: which columns are inputs, label and weights, how they
 become numbers, and which rows are held out.
 """
 
@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from globalmin.cli.options import Columns
+from globalmin.cli.options import ALL_COLUMNS, Columns
+from globalmin.cli.terminal import say
 from globalmin.data import Dataset
-from globalmin.data.columns import ColumnKind, numbers_of, texts_of
+from globalmin.data.columns import ColumnKind, find_kind, numbers_of, texts_of
+from globalmin.data.loading import Table, load_table
 from globalmin.data.loading_tables import is_number
 from globalmin.data.preprocessing import split_rows
 from globalmin.data.raw_table import RawTable, read_raw_table
@@ -125,6 +127,81 @@ def read_numbered(
     return Numbered(recipe.transform(inputs), y, recipe, rows)
 
 
+def read_dataset(
+    path: Path,
+    targets: Sequence[str],
+    columns: Columns,
+    *,
+    bias: bool,
+    scaling: Scaling,
+    test_size: float = 0.0,
+    seed: int = 0,
+) -> tuple[Dataset, tuple[Indices, Indices], Recipe | None]:
+    """The table as a data set of all its rows, those that train and those held out, and the recipe
+    that made the numbers; None if there was nothing to make.
+    """
+    form: dict[str, Any] = {"bias": bias, "scaling": scaling}
+    if path.suffix.lower() == ".npz" and columns == ALL_COLUMNS:
+        table = Dataset.load(path, target=targets, **form)
+        return table, split_rows(table, test_size, seed), None
+    found = read_numbered(path, targets, columns, test_size=test_size, seed=seed, **form)
+    form |= {"feature_names": found.recipe.names, "target_names": targets}
+    table = Dataset(found.X, found.y, **form)
+    return table, found.rows, None if is_plain(found.recipe) else found.recipe
+
+
+def read_told(
+    path: Path, target: str, columns: Columns, *, bias: bool, scaling: Scaling
+) -> tuple[Dataset, list[str]]:
+    """All rows of a table for a command that holds none out, and how the columns became numbers;
+    that is also said, on stderr.
+    """
+    table, _, recipe = read_dataset(path, [target], columns, bias=bias, scaling=scaling)
+    sentences = [] if recipe is None else recipe.sentences()
+    for sentence in sentences:
+        say(f"globalmin: column {sentence}")
+    return table, sentences
+
+
+def read_plain(
+    path: Path,
+    target: str,
+    columns: Columns,
+    *,
+    reason: str,
+    named: Sequence[str] | None = None,
+) -> Table:
+    """A table of numbers without gaps: the columns of --use and --drop, else those `named`, else
+    all. Text, dates and gaps are refused for the `reason` given, with its remedy.
+    """
+    if path.suffix.lower() == ".npz":
+        if columns != ALL_COLUMNS:
+            raise DataError(f"{path}: --use and --drop name columns, and a .npz file has none")
+        return load_table(path, target=target, features=named)
+    raw = _read(path, [target])
+    chosen = named is not None and columns == ALL_COLUMNS
+    inputs = raw.only(named or (), "input") if chosen else _inputs(raw, [target], columns)
+    for name in inputs.names:
+        what = _not_plain(inputs, name, columns.categories)
+        if what:
+            raise DataError(
+                f"{raw.origin}: column {name!r}{what}, and {reason}, or leave the column out "
+                f"(--drop {name!r})"
+            )
+    X = np.column_stack([numbers_of(inputs, name) for name in inputs.names])
+    return Table(X, _labels(raw, target, None)[:, None], inputs.names, (target,))
+
+
+def _not_plain(table: RawTable, name: str, categories: Sequence[str]) -> str:
+    """What keeps a column from being numbers without gaps, to be read after its name, or ""."""
+    kind = "category" if name in categories else find_kind(table, name).kind
+    if kind != "number":
+        return f" is a {kind}"
+    cells = table.columns[name]
+    gap = next((i for i, cell in enumerate(cells) if cell is None), None)
+    return "" if gap is None else f", {table.place(gap)}: the value is missing"
+
+
 def read_again(
     path: Path, target: str, recipe: Recipe, *, test_size: float, seed: int, **form: Any
 ) -> Numbered:
@@ -204,6 +281,12 @@ def _labels(raw: RawTable, target: str, names_classes: float | None) -> NDArray[
     share = sum(isinstance(cell, str) and not is_number(cell) for cell in cells) / len(cells)
     if names_classes is not None and share > names_classes:
         return np.array([str(cell) for cell in texts_of(raw, target)])
+    if share == 1.0:
+        raise DataError(
+            f"{raw.origin}: the target {target!r} holds text ({cells[0]!r:.60}), and here labels "
+            "are numbers; write 1 and -1 for two classes, or let `globalmin fit --task "
+            "classification` take them by name"
+        )
     return numbers_of(raw, target)
 
 

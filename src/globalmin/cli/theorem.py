@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from globalmin.cli.arguments import DATA, JSON, TARGET
+from globalmin.cli.arguments import CATEGORY, DATA, DROP, JSON, TARGET, USE
 from globalmin.cli.inspect import (
     ACTIVATION,
     DELTA,
@@ -24,6 +24,7 @@ from globalmin.cli.inspect import (
     check_start,
     load_both,
 )
+from globalmin.cli.options import check_columns, refuse_columns
 
 
 def theorem(
@@ -47,6 +48,9 @@ def theorem(
     theta: Annotated[float, THETA] = 0.5,
     failure: Annotated[float, FAILURE] = 0.1,
     depth: Annotated[int, DEPTH] = 3,
+    use: Annotated[list[str] | None, USE] = None,
+    drop: Annotated[list[str] | None, DROP] = None,
+    category: Annotated[list[str] | None, CATEGORY] = None,
     json: Annotated[bool, JSON] = False,
 ) -> int:
     """Say a theorem in plain words, what we corrected, and with DATA what it says of these rows.
@@ -63,6 +67,9 @@ def theorem(
         raise typer.BadParameter(str(refusal)) from refusal
     neurons, law, scale = check_start(activation, width, scheme, scaling)
     check_shares(delta=delta, theta=theta, failure=failure)
+    columns = check_columns(use, drop, category, None)
+    if data is None:
+        refuse_columns(columns, "choose columns of DATA; give it, with its --target")
     if (data is None) != (target is None):
         raise typer.BadParameter("DATA and --target go together: give both, or neither")
     from globalmin.cli.terminal import print_found
@@ -72,7 +79,14 @@ def theorem(
         (None, None)
         if data is None
         else load_both(
-            data, target, network, bias=bias, scaling=scale, test_size=test_size, seed=seed
+            data,
+            target,
+            network,
+            bias=bias,
+            scaling=scale,
+            test_size=test_size,
+            seed=seed,
+            columns=columns,
         )
     )
     found = ask(

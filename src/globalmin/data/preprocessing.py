@@ -291,11 +291,8 @@ def refuse_unusable_range(X: Array, scaling: Scaling) -> None:
     vanish.
     """
     largest = float(np.abs(X).max())
-    remedy = (
-        'use scaling="standardize"'
-        if scaling == "none"
-        else "divide the columns by a suitable power of ten"
-    )
+    divide = "divide the columns by a suitable power of ten"
+    remedy = f'{divide}, or use scaling="standardize"' if scaling == "none" else divide
     if not largest <= LARGEST_STORED:
         row, column = (int(i) for i in np.argwhere(~(np.abs(X) <= LARGEST_STORED))[0])
         raise DataError(

@@ -2,7 +2,7 @@
 model as plain JSON, applied to the rows of tomorrow, and told in sentences.
 
 - A number stays itself; a gap takes the median of the training rows, and a column says where gaps
-  were, if the training rows have any.
+  were, if the training rows have any. A column without any value is left out.
 - A category becomes a column of zeros and ones for each level (one column for two levels). Rare
   levels are put together; a gap is a level of its own if the training rows have any. A level that
   is new tomorrow counts with the rare ones, or is zero in every column, and is warned of.
@@ -98,7 +98,7 @@ class Step:
             gap = "; gaps take the median day, and a column marks them" if self.gaps else ""
             return f"{self.column}: a date, by {', '.join(self.parts) or 'nothing'}{gap}"
         if not self.outputs:
-            return f"{self.column}: a category of which no level is frequent enough; left out"
+            return f"{self.column}: left out, no value of it is there often enough"
         shown = [*self.levels[:8], *(["..."] if len(self.levels) > 8 else [])]
         shown += ["the others together" if self.levels else "any value"] * self.others
         shown += ["gaps"] * self.gaps
@@ -220,8 +220,9 @@ def _learned(raw: RawTable, name: str, found: Found, most_levels: int) -> Step:
     else:
         values, parts = numbers_of(raw, name), ()
     known = values[~np.isnan(values)]
-    fill = float(np.median(known)) if known.size else 0.0
-    gaps = 0 < known.size < values.size
+    if not known.size:
+        return Step(name, "category")  # without levels: what comes tomorrow says nothing either
+    gaps, fill = known.size < values.size, float(np.median(known))
     return Step(name, found.kind, (), False, parts, found.date_format, fill, gaps)
 
 

@@ -30,7 +30,7 @@ def given(name: str, X: Array, y: Array, preprocessing: Preprocessing) -> dict[s
     if d > MOST_FEATURES:
         raise DataError(
             f"{name}: {d} columns beside the target; the page takes up to {MOST_FEATURES}: choose "
-            "fewer columns, or train with globalmin fit"
+            "fewer columns (--use, --drop), or train with globalmin fit"
         )
     kept = np.unique(np.linspace(0, n - 1, min(n, MOST_ROWS)).round().astype(int))
     note = "" if len(kept) == n else f"{len(kept)} of {n} rows, evenly spaced."

@@ -52,7 +52,7 @@ def from_tensors(
         findings.add(
             "an unknown activation between the layers",
             "the tensors",
-            'they do not name it: give activation="relu", or what it is',
+            'they do not name it: give activation="relu" (--activation relu), or what it is',
         )
     steps = []
     for number, key in enumerate(weights):

@@ -12,11 +12,13 @@ import numpy as np
 
 from globalmin import drawing
 from globalmin._types import Array
+from globalmin.regularized.interactions import shortened
 from globalmin.regularized.terms import Term
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+LONGEST = 20  # columns of a name beside a surface; longer ones lose their middle
 _POINTS = 2000  # drawn at most; more make a picture black and a file large
 
 
@@ -131,7 +133,8 @@ def _surface(figure: Any, axes: Any, term: Term, X: Array) -> None:
         rasterized=True,  # as vectors every one of thousands of triangles is a gradient
     )  # fmt: skip
     axes.plot(X[:, first], X[:, second], ".", color=drawing.INK, markersize=1, alpha=0.3)
-    axes.set_xlabel(term.name.split(" × ")[0])
-    axes.set_ylabel(term.name.split(" × ")[1])
+    first, second = (shortened(name, LONGEST) for name in term.name.split(" × "))
+    axes.set_xlabel(first)
+    axes.set_ylabel(second)
     axes.grid(visible=False)
     figure.colorbar(image, ax=axes, shrink=0.8)

@@ -54,7 +54,9 @@ def _draw_triangle(figure: Figure, axes: Axes, matrix: np.ndarray, names: list[s
     triangle = np.ma.masked_where(np.triu(np.ones((d, d)), 1) > 0, part)
     reach = float(np.abs(part).max(initial=0.0)) or 1.0
     edges = np.arange(d + 1) - 0.5
-    style = {"cmap": "RdBu_r", "vmin": -reach, "vmax": reach, "edgecolors": "white"}
+    # no edges beside the triangle: on a dark page they would be a white grid
+    lines = ["white" if j <= i else "none" for i in range(d) for j in range(d)]
+    style = {"cmap": "RdBu_r", "vmin": -reach, "vmax": reach, "edgecolors": lines}
     image: Any = axes.pcolormesh(edges, edges, triangle, linewidth=0.6, **style)
     tell_values(image, [_words(names, part, i, j) for i in range(d) for j in range(d)])
     axes.set_xticks(range(d), names, rotation=90)

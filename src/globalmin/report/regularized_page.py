@@ -15,7 +15,7 @@ from globalmin.drawing import as_inline
 from globalmin.drawn_values import data_address
 from globalmin.errors import DataError
 from globalmin.report.template import filled, markup
-from globalmin.report.words import nearest_text, typeset, upper_text
+from globalmin.report.words import nearest_text, typeset, typeset_sentence, upper_text
 from globalmin_check import Result, check_file
 
 FACTS, MAX_BYTES = "fit.json", 2**26
@@ -99,7 +99,7 @@ def _filled(facts: Mapping[str, Any], parts: list[dict[str, Any]]) -> str:
         score_note=_score_note(facts),
         task=facts["task"],
         loss=facts["network"]["loss"],
-        asked=f"{facts['asked_gap']:g}",
+        asked=typeset(f"{facts['asked_gap']:g}"),
         classes=facts["classes"],
     )
 
@@ -118,7 +118,7 @@ def _part(facts: Mapping[str, Any], folder: Path, j: int, count: int) -> dict[st
         "name": facts["classes"][j] if count > 1 else "",
         "verdict": verdict,
         "color": near if numbers else "red",
-        "sentence": facts["statements"][j]
+        "sentence": typeset_sentence(facts["statements"][j])
         if numbers
         else "No accepted certificate: nothing is proved.",
         "checker": statements,
@@ -151,7 +151,7 @@ def _pictures(facts: Mapping[str, Any], folder: Path, j: int, count: int) -> lis
         found.append(
             {
                 "svg": markup(drawn),
-                "panels": _panels(drawn),
+                "panels": panels_across(drawn),
                 "data": data_address(table.read_text("utf-8")) if is_there else "",
                 "file": table.name,
             }
@@ -159,7 +159,7 @@ def _pictures(facts: Mapping[str, Any], folder: Path, j: int, count: int) -> lis
     return found
 
 
-def _panels(svg: str) -> int:
+def panels_across(svg: str) -> int:
     """How many panels stand side by side in a drawing, by its width in points."""
     width = re.match(r'<svg viewBox="0 0 ([\d.]+) ', svg)
     return 1 if width is None else max(1, round(float(width[1]) / _PANEL))

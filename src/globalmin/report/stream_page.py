@@ -14,6 +14,7 @@ from globalmin import drawing
 from globalmin.drawn_values import data_address
 from globalmin.errors import DataError
 from globalmin.report.figures import bracket
+from globalmin.report.regularized_page import panels_across
 from globalmin.report.template import filled, markup
 from globalmin.report.words import nearest_text, typeset, upper_text
 from globalmin_check import Result, check_file
@@ -154,6 +155,7 @@ def _picture(title: str, caption: str, draw: Callable[[], Figure], name: str) ->
         "title": title,
         "caption": caption,
         "svg": markup(drawn.svg),
+        "panels": panels_across(drawn.svg) if name == "curves" else 0,
         "data": data_address(drawn.csv),
         "file": f"{name}.csv",
     }

@@ -5,6 +5,7 @@ proved, with bounds rounded outward so that the printed inequality is true as we
 from __future__ import annotations
 
 import math
+import re
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 
@@ -50,6 +51,18 @@ def typeset(text: str) -> str:
     mantissa, _, exponent = text.partition("e")
     mantissa = mantissa.replace("-", "−")
     return f"{mantissa}\u00a0×\u00a0{power_of_ten(int(exponent))}" if exponent else mantissa
+
+
+def typeset_sentence(text: str) -> str:
+    r"""A sentence with its powers of ten as they are set on a page; a narrow one would break a line
+    at the hyphen of 8.5e-10.
+
+    Examples
+    --------
+    >>> typeset_sentence("at most 8.5e-10 below 0.5")
+    'at most 8.5\xa0×\xa010⁻¹⁰ below 0.5'
+    """
+    return re.sub(r"(?<![\w.])-?\d+(\.\d+)?e[+-]\d+", lambda found: typeset(found[0]), text)
 
 
 def _text(value: Number, digits: int, rounding: str) -> str:
