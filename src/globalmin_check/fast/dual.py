@@ -5,12 +5,17 @@ counts.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from globalmin_check import limits
+from globalmin_check.balls import precision
 from globalmin_check.checks import Checks, ExactChecks
 from globalmin_check.claims import dual_gap, unused_terms
 from globalmin_check.claims.dual_bound import Certified
 from globalmin_check.claims.kind import Numbers
 from globalmin_check.claims.regularized_network import form_of
 from globalmin_check.fast.cones import cones_hold
+from globalmin_check.fast.rounding import NotProved
 from globalmin_check.fast.smooth import Prover
 from globalmin_check.problem import Problem, Sizes
 
@@ -36,7 +41,7 @@ def check_gap(
     prover: Prover,
 ) -> Numbers:
     """Y12 and Y13."""
-    return dual_gap.check(claim, problem, objects, checks)
+    return _at_rising_precision(lambda: dual_gap.check(claim, problem, objects, checks), checks)
 
 
 def exact_unused(
@@ -54,7 +59,22 @@ def check_unused(
     prover: Prover,
 ) -> Numbers:
     """Z12 and Z13."""
-    return unused_terms.check(claim, problem, found, checks)
+    return _at_rising_precision(lambda: unused_terms.check(claim, problem, found, checks), checks)
+
+
+def _at_rising_precision(check: Callable[[], Numbers], checks: Checks) -> Numbers:
+    """The checks in balls, which say nothing about floats: all of them anew at every precision, as
+    on the exact route.
+    """
+    before = len(checks.lines)
+    for bits in limits.PRECISIONS[:-1]:
+        try:
+            with precision(bits):
+                return check()
+        except NotProved:
+            del checks.lines[before:]
+    with precision(limits.PRECISIONS[-1]):
+        return check()
 
 
 def needed_bytes(claim: Claim, sizes: Sizes) -> int:
