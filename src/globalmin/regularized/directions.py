@@ -18,12 +18,7 @@ STEPS = 60
 
 
 def steepest_directions(
-    design: Design,
-    u: Array,
-    rng: np.random.Generator,
-    known: Array | None = None,
-    *,
-    ascents: int = ASCENTS,
+    design: Design, u: Array, rng: np.random.Generator, known: Array | None = None
 ) -> tuple[Array, Array]:
     """Directions (m x p, penalized part of norm 1) and the values of the sum there, largest
     absolute value first; both signs.
@@ -33,10 +28,9 @@ def steepest_directions(
     design, u : the problem and the derivative of the loss at the outputs.
     rng : source of the samples.
     known : directions to start from besides.
-    ascents : best samples of each sign that are improved; as many are drawn, or SAMPLES if more.
     """
     p = design.Z.shape[1]
-    sample = rng.standard_normal((max(SAMPLES, ascents), p))
+    sample = rng.standard_normal((SAMPLES, p))
     if known is not None and len(known):
         near = known + 0.1 * np.linalg.norm(known, axis=1)[:, None] * rng.standard_normal(
             known.shape
@@ -44,7 +38,7 @@ def steepest_directions(
         sample = np.vstack([sample, known, near])
     found, values = [], []
     for sign in (1.0, -1.0):
-        W, value = _ascended(design, sign * u, sample, ascents)
+        W, value = _ascended(design, sign * u, sample)
         found.append(W)
         values.append(sign * value)
     directions, sums = np.vstack(found), np.concatenate(values)
@@ -59,11 +53,11 @@ def estimate_height(
     return float(np.abs(steepest_directions(design, u, rng, known)[1]).max())
 
 
-def _ascended(design: Design, u: Array, sample: Array, ascents: int) -> tuple[Array, Array]:
+def _ascended(design: Design, u: Array, sample: Array) -> tuple[Array, Array]:
     """The best samples for one sign, improved until no step helps."""
     W = _normalized(design, u, sample)
     value = _sums(design, u, W)
-    best = np.argsort(-value)[:ascents]
+    best = np.argsort(-value)[:ASCENTS]
     W, value = W[best], value[best]
     reach = np.full(len(W), np.inf)  # the step is the whole way to the gradient at first
     for _ in range(STEPS):

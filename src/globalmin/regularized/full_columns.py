@@ -16,7 +16,7 @@ import numpy as np
 from globalmin._types import Array
 from globalmin.regularized.cone_search import LARGEST_DIMENSION, search_cones
 from globalmin.regularized.design import Design
-from globalmin.regularized.directions import ASCENTS, steepest_directions
+from globalmin.regularized.directions import steepest_directions
 from globalmin.regularized.full_training import Weights, tidied
 from globalmin.regularized.master import Master
 from globalmin.regularized.network import RegularizedNetwork
@@ -26,7 +26,6 @@ ROUNDS = 200
 _VIOLATION = 1e-7  # of b, above which a direction found by sampling is added
 _SEARCHED = 3e-5  # of b, above which the search over cones must find a direction
 _MET = 24  # directions that one search may find
-_ASCENTS = 2000  # before a search: where decay is weak most maxima are narrow
 _ALIKE = 1.0 - 1e-7  # cosine of directions of which one is enough
 _COLUMNS = 400  # above which those without weight are forgotten
 
@@ -121,7 +120,7 @@ def refined(
         columns.master.solve(1e-9)
         new = _violated(columns, rng)
         if not len(new) and time.perf_counter() < deadline:
-            new = _met_anywhere(columns, rng, max_cones)
+            new = _met_by_cones(columns, rng, max_cones)
         if not len(new) or time.perf_counter() > deadline:
             break
         columns.extend(new)
@@ -136,19 +135,11 @@ def _unit(design: Design, W: Array) -> Array:
     return W[norms > 0] / norms[norms > 0, None]
 
 
-def _violated(
-    columns: _Columns,
-    rng: np.random.Generator,
-    known: Array | None = None,
-    *,
-    ascents: int = ASCENTS,
-) -> Array:
+def _violated(columns: _Columns, rng: np.random.Generator, known: Array | None = None) -> Array:
     """Directions with |sum| > b, no two alike; `known` are starts of the local search besides."""
     design = columns.design
     starts = columns.active if known is None else np.vstack([columns.active, known])
-    directions, sums = steepest_directions(
-        design, columns.master.dual(), rng, starts, ascents=ascents
-    )
+    directions, sums = steepest_directions(design, columns.master.dual(), rng, starts)
     sizes = np.linalg.norm(directions, axis=1)
     chosen: list[int] = []
     for j in np.flatnonzero(np.abs(sums) > design.b * (1.0 + _VIOLATION)):
@@ -158,16 +149,11 @@ def _violated(
     return directions[chosen]
 
 
-def _met_anywhere(columns: _Columns, rng: np.random.Generator, max_cones: int) -> Array:
-    """Directions from many ascents, else near one that the search over cones met, if the dimension
-    allows that.
-    """
+def _met_by_cones(columns: _Columns, rng: np.random.Generator, max_cones: int) -> Array:
+    """Directions near one that the search over cones met, if the dimension allows it."""
     design, u = columns.design, columns.master.dual()
     if design.is_free or design.Z.shape[1] > LARGEST_DIMENSION or not max_cones:
         return np.zeros((0, design.Z.shape[1]))
-    new = _violated(columns, rng, ascents=_ASCENTS)
-    if len(new):
-        return new
     level = design.b * (1.0 + _SEARCHED)
     found = search_cones(design.Z, u, level, max_cones=max_cones, max_met=_MET)
     return _violated(columns, rng, found.above) if len(found.above) else found.above

@@ -32,7 +32,7 @@ from globalmin.regularized.spectral import SpectralWitness, spectral_witness
 
 Constraint = Literal["spectral", "cones", "slabs"]
 SHRINK = 1e-7  # of u, so that the matrices of R4 are positive definite with this much room
-MAX_CONES = 1_000_000  # the checker needs about 15 microseconds for each in floats
+MAX_CONES = 100_000  # the checker needs 20 microseconds for each, in integers up to 500
 # room above H, cones; coarse at first, where a search that does not end is found out cheaply
 _LADDER = (3.0, 1.0, 0.3, 0.03, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 1e-6)
 _BETWEEN = 2  # rooms tried between the last one that closed and the first one that did not
