@@ -28,7 +28,7 @@ from globalmin.regularized.objective import Penalty, RegularizedProblem, objecti
 
 SECONDS = 60.0  # by the clock, of training and of the search for a floor together
 WITHIN = (1e-6, 1e-4, 1e-3, 1e-2, 5e-2, 0.2)
-CONES = 120_000  # what the checker searches in about half a minute
+CONES = 1_000_000  # what the checker searches in about a quarter of a minute
 CELLS = Path("out/relu_decay.json")
 
 

@@ -31,6 +31,7 @@ SHARDS, ROWS, NAME_CHARACTERS = 4096, 10**15, 200  # of a stream
 SLABS = 64  # of the hidden bias, R4-free
 EXACT_BITS = 2**15  # integers of one sum over the samples
 CONES = 10**6  # cones of one search, R3
+FAST_CONES = 10**7  # the same in floats
 ROW_BITS, RAY_BITS = 600, 300  # of the integers of that search, so that floats can follow it
 DENSE_PARAMETERS = 400  # largest number of parameters for which a whole Hessian is formed
 STRIP = 512  # rows per block of a matrix product: below this size a product is done whole

@@ -121,6 +121,9 @@ def regularized_accepted() -> Files:
             changed(case, network={"heads": "nonnegative"}, intercept=None), np.array([9.0, 9.0])
         ),
         "dual_gap_pairs": file_of(_wide("pairs"), small, "cones"),
+        "unused_terms_pairs_by_cones": file_of(
+            _wide("pairs"), small, "cones", kind="unused-terms", h=[F(2), F(3), F(1)], unused=[]
+        ),
         "dual_gap_all_columns_by_cones": file_of(_wide(), small, "cones"),
         "dual_gap_listed_groups": file_of(_wide([[0, 1], [1], [1, 2]]), small, "cones"),
         "dual_gap_spectral": _spectral(),

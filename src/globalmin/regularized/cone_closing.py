@@ -25,6 +25,15 @@ _SPARE = 1e-12  # by which q is longer than floats say
 
 
 @compiled()
+def dot(a: Any, b: Any) -> float:
+    """Their product, without an array between."""
+    total = 0.0
+    for j in range(len(a)):
+        total += a[j] * b[j]
+    return total
+
+
+@compiled()
 def shortest_vector(units: Any, gram: Any, G: Any, weights: Any, q: Any) -> float:
     """The shortest q with q . p_k >= G_k, nearly, in place, with its weights of the unit rays; its
     square.
@@ -35,7 +44,7 @@ def shortest_vector(units: Any, gram: Any, G: Any, weights: Any, q: Any) -> floa
     for _ in range(3 * p):
         k, lack = 0, -math.inf
         for i in range(p):
-            missing = G[i] - (gram[i] * weights).sum()
+            missing = G[i] - dot(gram[i], weights)
             if missing > lack:
                 k, lack = i, missing
         if lack <= _TINY or active[k]:
@@ -91,13 +100,13 @@ def _lifted(units: Any, gram: Any, G: Any, weights: Any, q: Any) -> float:
     p = len(G)
     lack, lift = -math.inf, math.inf
     for k in range(p):
-        lack = max(lack, G[k] - (gram[k] * weights).sum())
+        lack = max(lack, G[k] - dot(gram[k], weights))
         lift = min(lift, gram[k].sum())
     step = (max(lack, 0.0) + _SPARE) / lift if lift > 0.0 else 0.0
     q[:] = 0.0
     for k in range(p):
         q += (weights[k] + step) * units[k]
-    return (q * q).sum()
+    return dot(q, q)
 
 
 @compiled()
@@ -105,9 +114,14 @@ def active_sums(rows: Any, w: Any, base: Any, sums: Any) -> None:
     """The sums of |u_i| x_i over the rows that are active at w, u > 0 and u < 0, in place."""
     V, falls, order = rows
     sums[:] = base
-    for i in order:
-        if (V[i] * w).sum() >= 0.0:
-            sums[falls[i]] += V[i]
+    for i in order:  # most of the time of a search passes here: no arrays are made
+        t = 0.0
+        for j in range(len(w)):
+            t += V[i, j] * w[j]
+        if t >= 0.0:
+            half = falls[i]
+            for j in range(len(w)):
+                sums[half, j] += V[i, j]
 
 
 @compiled()
@@ -132,7 +146,7 @@ def closes(rows: Any, cone: Any, falling: int, middle: Any, met: Any) -> bool:
     for attempt in range(2):
         mean += (sums[falling] - mean) / (attempt + 1.0)
         for k in range(p):
-            G[k] = heights[k, rising] - (mean * units[k]).sum()
+            G[k] = heights[k, rising] - dot(mean, units[k])
         size = shortest_vector(units, gram, G, weights, q)
         if size <= 1.0:
             return True
@@ -140,7 +154,7 @@ def closes(rows: Any, cone: Any, falling: int, middle: Any, met: Any) -> bool:
             break
         if attempt == 0:
             active_sums(rows, q, base, sums)
-            if (q * (sums[rising] - sums[falling])).sum() > math.sqrt(size):
+            if dot(q, sums[rising]) - dot(q, sums[falling]) > math.sqrt(size):
                 met[:] = q
                 return False
     return _closes_by_rows(rows, cone, falling, size < FAR)
@@ -151,7 +165,7 @@ def _balanced(row: Any, units: Any) -> float:
     """The share of the positive ones in its products with the rays."""
     up, down = 0.0, 0.0
     for unit in units:
-        t = (row * unit).sum()
+        t = dot(row, unit)
         up, down = up + max(t, 0.0), down + max(-t, 0.0)
     return up / (up + down) if up > 0.0 else 0.0
 
@@ -182,13 +196,13 @@ def _closes_by_rows(rows: Any, cone: Any, falling: int, is_near: bool) -> bool:
         for i in range(count):
             tangent += slopes[i] * mine[i]
         for k in range(p):
-            G[k] = heights[k, 1 - falling] - (tangent * units[k]).sum()
+            G[k] = heights[k, 1 - falling] - dot(tangent, units[k])
         if shortest_vector(units, gram, G, weights, q) <= 1.0:
             return True
         for i in range(count):
-            square = (mine[i] * mine[i]).sum()
+            square = dot(mine[i], mine[i])
             if square > 0.0:
-                moved = min(max(slopes[i] + (mine[i] * q).sum() / square, 0.0), 1.0)
+                moved = min(max(slopes[i] + dot(mine[i], q) / square, 0.0), 1.0)
                 q -= (moved - slopes[i]) * mine[i]
                 slopes[i] = moved
     return False

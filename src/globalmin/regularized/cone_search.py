@@ -17,7 +17,7 @@ import numpy as np
 
 from globalmin._compiled import compiled
 from globalmin._types import Array
-from globalmin.regularized.cone_closing import FEW, active_sums, closes
+from globalmin.regularized.cone_closing import FEW, active_sums, closes, dot
 
 LARGEST_DIMENSION = 6
 _ROOM = 1e-9  # relative room left to the checker
@@ -88,7 +88,7 @@ def _search(V: Any, falls: Any, max_cones: int, above: Any) -> Any:
         cone = (rays[top], pulls[top], bases[top], facts[top])
         _try(V, falls, order, cone, met)
         if met.any():
-            above[n_met] = met / math.sqrt((met * met).sum())
+            above[n_met] = met / math.sqrt(dot(met, met))
             n_met += 1
             if n_met == len(above):
                 return False, count, n_met
@@ -119,10 +119,10 @@ def _try(V: Any, falls: Any, order: Any, cone: Any, met: Any) -> None:
     p = len(rays)
     units, heights, middle = np.empty((p, p)), np.empty((p, 2)), np.zeros(p)
     for k in range(p):
-        units[k] = rays[k] / math.sqrt((rays[k] * rays[k]).sum())
+        units[k] = rays[k] / math.sqrt(dot(rays[k], rays[k]))
         middle += units[k]
         for half in range(2):
-            heights[k, half] = (pulls[k, half] * units[k]).sum()
+            heights[k, half] = dot(pulls[k, half], units[k])
         value = heights[k, 0] - heights[k, 1]
         if (value > 1.0 and facts[2]) or (value < -1.0 and facts[3]):
             met[:] = units[k]
@@ -165,7 +165,7 @@ def _middle(one: Any, other: Any) -> Any:
     """Two rays of integers, the shorter one times a power of two, added; without a common factor
     as long as the floats are exact.
     """
-    shift = round(math.log2(math.sqrt((other * other).sum()) / math.sqrt((one * one).sum())))
+    shift = round(math.log2(math.sqrt(dot(other, other)) / math.sqrt(dot(one, one))))
     ray = 2.0 ** max(shift, 0) * one + 2.0 ** max(-shift, 0) * other
     if np.abs(ray).max() < _EXACT:
         common = 0
@@ -189,7 +189,7 @@ def _sorted_out(rows: Any, rays: Any, base: Any) -> int:
         i = order[place]
         low, high = math.inf, -math.inf
         for ray in rays:
-            t = (V[i] * ray).sum()
+            t = dot(V[i], ray)
             low, high = min(low, t), max(high, t)
         if low >= 0.0:
             base[falls[i]] += V[i]
@@ -208,7 +208,7 @@ def _edge(rows: Any, rays: Any, pulls: Any) -> Any:
     p, n_falling = len(rays), 0
     units = np.empty((p, p))
     for k in range(p):
-        units[k] = rays[k] / math.sqrt((rays[k] * rays[k]).sum())
+        units[k] = rays[k] / math.sqrt(dot(rays[k], rays[k]))
     for i in order:
         n_falling += falls[i]
     is_few = max(n_falling, len(order) - n_falling) <= FEW
@@ -222,8 +222,8 @@ def _edge(rows: Any, rays: Any, pulls: Any) -> Any:
             if crossing > best:
                 best, first, second = crossing, a, b
             apart = units[a] - units[b]
-            if (apart * apart).sum() > widest:
-                widest, third, fourth = (apart * apart).sum(), a, b
+            if dot(apart, apart) > widest:
+                widest, third, fourth = dot(apart, apart), a, b
     if best > (0.0 if is_few else _SMALL):
         return first, second
     return third, fourth
@@ -233,7 +233,7 @@ def _edge(rows: Any, rays: Any, pulls: Any) -> Any:
 def _crossing(V: Any, order: Any, a: Any, b: Any) -> float:
     total = 0.0
     for i in order:
-        x, y = (V[i] * a).sum(), (V[i] * b).sum()
+        x, y = dot(V[i], a), dot(V[i], b)
         if (x > 0.0) != (y > 0.0):
             total += min(abs(x), abs(y))
     return total
@@ -245,7 +245,7 @@ def _turn(a: Any, b: Any, pulls_a: Any, pulls_b: Any) -> float:
     total = 0.0
     for half in range(2):
         change = pulls_a[half] - pulls_b[half]
-        at_a, at_b = (change * a).sum(), -(change * b).sum()
+        at_a, at_b = dot(change, a), -dot(change, b)
         if at_a + at_b > 0.0:
             total += at_a * at_b / (at_a + at_b)
     return total

@@ -32,7 +32,7 @@ from globalmin.regularized.spectral import SpectralWitness, spectral_witness
 
 Constraint = Literal["spectral", "cones", "slabs"]
 SHRINK = 1e-7  # of u, so that the matrices of R4 are positive definite with this much room
-MAX_CONES = 100_000  # the checker needs up to half a millisecond for each
+MAX_CONES = 100_000  # the checker needs 20 microseconds for each, in integers up to 500
 # room above H, cones; coarse at first, where a search that does not end is found out cheaply
 _LADDER = (3.0, 1.0, 0.3, 0.03, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 1e-6)
 _BETWEEN = 2  # rooms tried between the last one that closed and the first one that did not
@@ -85,7 +85,7 @@ def best_floor(
     objective : the least objective known. The search ends at a floor within `gap` of it, as a
         share of what it is above D(0), which no model undercuts.
     max_cones : of the search for one dual vector, both signs together; 0: no search.
-    max_seconds : no relaxation is begun later.
+    max_seconds : no relaxation and, once one has ended, no search over cones is begun later.
     seed : of the sampled estimate of H that the search over cones begins at.
     """
     deadline = time.perf_counter() + max_seconds
@@ -118,6 +118,7 @@ def best_floor(
                 W,
                 target=objective - 0.5 * allowed,
                 max_cones=max_cones,
+                deadline=deadline,
                 seed=seed,
             )
             best = _higher(best, found)
@@ -295,9 +296,11 @@ def floor_by_cones(
     *,
     target: float = np.inf,
     max_cones: int = MAX_CONES,
+    deadline: float = np.inf,
     seed: int = 0,
 ) -> FullBound | None:
-    """The floor of a multiple of u whose cones close within the limit; None if there is none.
+    """The floor of a multiple of u whose cones close within the limit; None if there is none. No
+    search begins after the deadline but the first that closes.
 
     The room above H shrinks until the floor reaches `target` or the search grows too long. With
     free hidden biases the rows are differences to every row in turn.
@@ -306,6 +309,8 @@ def floor_by_cones(
     best, closed, failed, limit = None, np.inf, 0.0, int(max_cones / _MORE_CONES)
     rooms = list(_LADDER)
     while rooms and (best is None or best.floor < target):
+        if best is not None and time.perf_counter() > deadline:
+            break
         room = rooms.pop(0)
         reached = _closed_height(design, u, height, room, limit)
         if reached is None:

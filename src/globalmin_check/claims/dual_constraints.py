@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from math import lcm
 
@@ -17,6 +17,9 @@ from globalmin_check.claims.dual_shapes import Multipliers, shape_holds
 from globalmin_check.claims.regularized_network import Form, Group
 from globalmin_check.claims.scaled import Scaled
 from globalmin_check.verdict import Malformed
+
+# whether sum_i u_i relu(x_i . w) <= bound |w| for integer rows and u times each of the signs
+Search = Callable[[list[list[int]], list[int], Fraction, ExactChecks, Sequence[int]], bool]
 
 
 def read_constraint(fields: Fields, form: Form, names: tuple[str, ...]) -> str:
@@ -64,9 +67,11 @@ def require_groups(
     number: str,
     *,
     rho: Multipliers | None = None,
+    search: Search = cones_hold,
 ) -> None:
-    """Test every maximal group, against one bound or each against its own; the curves of classes
-    with shapes with their multipliers.
+    """Test every maximal group, against one bound or each against its own: the curves of classes
+    with shapes with their multipliers, groups of several columns by a search over cones, that in
+    integers or the one in floats.
     """
     n = len(found.u.values)
     checks.charge(form.count * n * 40)
@@ -78,19 +83,34 @@ def require_groups(
         elif len(group) == 1:
             holds = column_holds(form, group[0], found.columns[group[0]], found.u, bound)
         else:
-            holds = _cones(form, found, group, bound, checks)
+            holds = _cones(form, found, group, bound, checks, search=search)
         if not holds:
             checks.require_fact(number, "H_g(u) <= b", False, f"not in group {list(group)}")
     checks.require_fact(number, "H_g(u) <= b in every group", True, f"{form.count} groups")
 
 
+def search_work(form: Form, n: int) -> int:
+    """Ball multiplications that the searches over cones may take, roughly: it grows with the rows
+    and fast with the dimension. For the choice of the route, not for the budget.
+    """
+    dimension = form.width + form.penalizes_bias
+    shifts = n if form.hidden_bias == "free" else 1
+    return form.count * shifts * n * min(4**dimension, 4096) * 500 if form.width > 1 else 0
+
+
 def _cones(
-    form: Form, found: Certified, group: Group, bound: Fraction, checks: ExactChecks
+    form: Form,
+    found: Certified,
+    group: Group,
+    bound: Fraction,
+    checks: ExactChecks,
+    *,
+    search: Search,
 ) -> bool:
     rows, unit = group_rows(form, found.columns, group)
     limit = bound * unit * found.u.unit
     return all(
-        cones_hold(shifted, found.u.values, limit, checks, signs_of_heads(form))
+        search(shifted, found.u.values, limit, checks, signs_of_heads(form))
         for shifted in _shifts(form, rows, checks)
     )
 

@@ -18,7 +18,14 @@ from globalmin_check.claims.dual_bound import (
     require_bound,
     require_values,
 )
-from globalmin_check.claims.dual_constraints import group_rows, read_constraint, require_groups
+from globalmin_check.claims.dual_cones import cones_hold
+from globalmin_check.claims.dual_constraints import (
+    Search,
+    group_rows,
+    read_constraint,
+    require_groups,
+    search_work,
+)
 from globalmin_check.claims.dual_quadratic import read_factors, require_squares, sparse_sums
 from globalmin_check.claims.dual_shapes import read_multipliers, require_shapes
 from globalmin_check.claims.dual_slabs import (
@@ -114,7 +121,14 @@ def work(claim: DualGap, sizes: Sizes) -> tuple[int, int]:
     return losses + 2 * count * (n * p * p + 2 * p**3), 3 * (n + p) * p
 
 
-def exact(claim: DualGap, problem: Problem, checks: ExactChecks) -> Objects:
+def search(claim: DualGap, sizes: Sizes) -> int:
+    """Ball multiplications of the search over cones, roughly."""
+    return search_work(form_of(sizes), sizes.n) if claim.constraint == "cones" else 0
+
+
+def exact(
+    claim: DualGap, problem: Problem, checks: ExactChecks, over_cones: Search = cones_hold
+) -> Objects:
     """Y1 to Y9, Y14 to Y16."""
     net = cast(Regularized, problem)
     form = net.form
@@ -124,7 +138,7 @@ def exact(claim: DualGap, problem: Problem, checks: ExactChecks) -> Objects:
     if claim.constraint in ("columns", "cones"):
         number = "Y7" if claim.constraint == "columns" else "Y8"
         rho = require_shapes(net, claim.rho, found.columns, checks) if form.shapes else None
-        require_groups(form, found, form.b, checks, number, rho=rho)
+        require_groups(form, found, form.b, checks, number, rho=rho, search=over_cones)
         return Objects(found, ([], 1), [])
     group = next(form.maximal())
     checks.charge(2 * len(found.u.values) * (len(group) + 8))
@@ -206,4 +220,5 @@ CLAIM = ClaimKind(
     statement,
     vacuous=vacuous,
     network="regularized",
+    search=search,
 )

@@ -27,6 +27,10 @@ def _always(content: object) -> bool:
     return True
 
 
+def _no_search(content: object, sizes: Sizes) -> int:
+    return 0
+
+
 @dataclass(frozen=True)
 class ClaimKind(Generic[Content, Objects]):
     """Everything the engine knows of a claim kind.
@@ -51,6 +55,7 @@ class ClaimKind(Generic[Content, Objects]):
     zero_loss: bool = False  # whether it proves that weights with zero loss exist
     reaches_zero: Callable[[Content], bool] = _always  # whether this one of its kind does
     read_second: Callable[[Fields, Tensors, Sizes], Content] | None = None  # for version 2
+    search: Callable[[Content, Sizes], int] = _no_search  # what it may add to `work`
 
     def accepted(
         self,

@@ -24,7 +24,14 @@ from globalmin_check.claims.dual_bound import (
     require_bound,
     require_values,
 )
-from globalmin_check.claims.dual_constraints import group_rows, read_constraint, require_groups
+from globalmin_check.claims.dual_cones import cones_hold
+from globalmin_check.claims.dual_constraints import (
+    Search,
+    group_rows,
+    read_constraint,
+    require_groups,
+    search_work,
+)
 from globalmin_check.claims.kind import ClaimKind, Numbers
 from globalmin_check.claims.regularized_network import Form, Group, Regularized, form_of
 from globalmin_check.claims.regularized_words import class_in_words, number_in_words
@@ -96,14 +103,21 @@ def work(claim: UnusedTerms, sizes: Sizes) -> tuple[int, int]:
     return sizes.n * limits.WORK_PER_VALUE, 4 * sizes.n
 
 
-def exact(claim: UnusedTerms, problem: Problem, checks: ExactChecks) -> Certified:
+def search(claim: UnusedTerms, sizes: Sizes) -> int:
+    """Ball multiplications of the search over cones, roughly."""
+    return search_work(form_of(sizes), sizes.n) if claim.constraint == "cones" else 0
+
+
+def exact(
+    claim: UnusedTerms, problem: Problem, checks: ExactChecks, over_cones: Search = cones_hold
+) -> Certified:
     """Z1 to Z9."""
     net = cast(Regularized, problem)
     form = net.form
     found = require_bound(net, claim.bounds, checks, "Z")
     checks.require("Z7a", "0 <= min h_g", Fraction(0), "<=", min(claim.h))
     checks.require("Z7b", "max h_g <= b", max(claim.h), "<=", form.b)
-    require_groups(form, found, claim.h, checks, "Z7c")
+    require_groups(form, found, claim.h, checks, "Z7c", search=over_cones)
     if claim.Lam:
         _require_constants(claim, form, found, checks)
     for g in claim.unused:
@@ -215,4 +229,5 @@ CLAIM = ClaimKind(
     statement,
     notes=NOTES,
     network="regularized",
+    search=search,
 )

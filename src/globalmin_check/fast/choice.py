@@ -89,14 +89,17 @@ class Choice:
             return "only the exact route is asked for"
         if find_spec("numpy") is None:
             return "the fast route needs numpy: install globalmin-check[fast]"
-        work, _ = claim.kind.work(claim.content, self.problem.sizes)
+        content, sizes = claim.content, self.problem.sizes
+        work = claim.kind.work(content, sizes)[0] + claim.kind.search(content, sizes)
         least = EXACT_FIRST_BESIDE_NUMPY if _has_numpy() else EXACT_FIRST
         if self.route == "auto" and work <= min(least, EXACT_FIRST):
             return "the exact route is quick enough"
         from globalmin_check.fast.route import KINDS
 
-        known = claim.kind.name in KINDS
-        return "" if known else f"the fast route does not know the claim {claim.kind.name}"
+        kind = KINDS.get(claim.kind.name)
+        if kind is None:
+            return f"the fast route does not know the claim {claim.kind.name}"
+        return kind.why_not(content, self.problem)
 
     def words(self, results: tuple[ClaimResult, ...]) -> str:
         """The weakest route that a verdict rests on."""

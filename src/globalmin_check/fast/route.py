@@ -16,7 +16,7 @@ from globalmin_check.certificate import Claim
 from globalmin_check.checks import Budget, Checks, ExactChecks
 from globalmin_check.claims import relu_interpolation
 from globalmin_check.claims.kind import Numbers
-from globalmin_check.fast import relu, smooth
+from globalmin_check.fast import dual, relu, smooth
 from globalmin_check.fast.choice import BITS
 from globalmin_check.fast.machine import machine, one_thread, self_test
 from globalmin_check.fast.products import PROJECTIONS, Products
@@ -28,6 +28,10 @@ LARGEST_WORK = 10**13  # operations in floats of one claim
 LARGEST_BYTES = 2**33
 
 
+def _nothing(content: object, problem: Problem) -> str:
+    return ""
+
+
 @dataclass(frozen=True)
 class FastKind:
     """How one claim kind is checked here: its exact part, its checks, its memory and work."""
@@ -36,6 +40,7 @@ class FastKind:
     needed_bytes: Callable[[Any, Sizes], int]
     flops: Callable[[Any, Sizes], int]
     exact: Callable[[Any, Problem, ExactChecks], Any] | None = None  # where not that of the kind
+    why_not: Callable[[Any, Problem], str] = _nothing  # why a claim of the kind is none for here
 
 
 KINDS: dict[str, FastKind] = {
@@ -43,6 +48,12 @@ KINDS: dict[str, FastKind] = {
     "descent": FastKind(smooth.check_descent, smooth.needed_bytes, smooth.flops),
     "relu-interpolation": FastKind(
         relu.check, relu.needed_bytes, relu.flops, relu_interpolation.require_facts
+    ),
+    "dual-gap": FastKind(
+        dual.check_gap, dual.needed_bytes, dual.flops, dual.exact_gap, dual.why_not
+    ),
+    "unused-terms": FastKind(
+        dual.check_unused, dual.needed_bytes, dual.flops, dual.exact_unused, dual.why_not
     ),
 }
 
