@@ -30,6 +30,13 @@ Proof. by rewrite /fro vecZ lenZ. Qed.
 Lemma entry_le_fro m n (A : 'M[R]_(m, n)) i j : `|A i j| <= fro A.
 Proof. by have := coordinate (vec A) (mxvec_index i j); rewrite !mxE mxvecE. Qed.
 
+Lemma len_l1 n (u : 'cV[R]_n) : len u <= \sum_i `|u i 0|.
+Proof.
+have s0 : 0 <= \sum_i `|u i 0| by apply: sumr_ge0 => i _; apply: normr_ge0.
+rewrite len_le // expr2 mulr_suml; apply: ler_sum => i _; rewrite -expr2 -(real_normK (num_real (u i 0))) expr2.
+by rewrite ler_wpmul2l ?normr_ge0 // (bigD1 i) //= ler_addl; apply: sumr_ge0 => h _; apply: normr_ge0.
+Qed.
+
 (** a run of finite path has a limit *)
 Lemma run_converges m n (W : nat -> 'M[R]_(m, n)) (s : nat -> R) (b : R) : complete R ->
   (forall j, fro (W j.+1 - W j) <= s j.+1 - s j) -> (forall j, s j <= b) ->
