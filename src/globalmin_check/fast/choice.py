@@ -90,6 +90,7 @@ class Choice:
         if find_spec("numpy") is None:
             return "the fast route needs numpy: install globalmin-check[fast]"
         work, _ = claim.kind.work(claim.content, self.problem.sizes)
+        work += self.problem.work_of_rows
         least = EXACT_FIRST_BESIDE_NUMPY if _has_numpy() else EXACT_FIRST
         if self.route == "auto" and work <= min(least, EXACT_FIRST):
             return "the exact route is quick enough"
