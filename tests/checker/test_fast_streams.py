@@ -11,13 +11,15 @@ import pytest
 from tests.checker import stream_cases as cases
 
 from globalmin_check import Verdict
+from globalmin_check.checks import Budget, ExactChecks
 from globalmin_check.claims.shard_rows import BLOCK
+from globalmin_check.claims.stream_gap import StreamGap
 from globalmin_check.claims.stream_network import Stream, StreamSizes
 from globalmin_check.container import Tensor
 from globalmin_check.engine import check_bytes
 from globalmin_check.fast.products import Products
 from globalmin_check.fast.rounding import NotProved
-from globalmin_check.fast.streams import BoundedSums, _exact_sum
+from globalmin_check.fast.streams import BoundedSums, _exact_sum, _require_agreement
 
 U = 2.0**-53
 
@@ -193,6 +195,62 @@ def test_both_routes_accept_and_tight_radii_are_left_to_integers() -> None:
     assert refused.verdict is Verdict.UNDECIDED
     assert "not certain in floats" in refused.reason
     assert check_bytes(tight, rows=rows).verdict is Verdict.ACCEPTED
+
+
+class Summed:
+    """Sums that were found, with their bounds."""
+
+    def __init__(self, found: list[Fraction]) -> None:
+        self.found = found
+
+    def closed(self) -> list[Fraction]:
+        return self.found
+
+
+@pytest.mark.parametrize("which", [0, 1, 2])
+@pytest.mark.parametrize(("distance", "bound", "holds"), [
+    (0, 1, True), (1, 0, True), (0.5, 0.5, True), (0, 1.001, False), (0.999, 0.002, False),
+    (-0.999, 0.002, False), (0.5, 1.1, False), (-0.5, 0.5, True),
+])  # fmt: skip
+def test_distance_and_bound_together_stay_within_the_radius(
+    which: int, distance: float, bound: float, holds: bool
+) -> None:
+    """In units of the radius; a moment off the diagonal counts twice in the Frobenius norm."""
+    case = cases.drawn(n=6, cuts=(), bias=False)
+    stream, radius = stream_of(case), Fraction(3, 64)
+    tensors = {"squares": [5.0], "products": [7.0], "moments": [[1.0, 2.0, 3.0]],
+               "radii": [[float(radius)] * 3]}  # fmt: skip
+    stored = {name: tensor(np.array(value)) for name, value in tensors.items()}
+    one = Fraction(0)
+    claim = StreamGap(one, "any", one, one, one, one, *cast(Any, stored.values()), ())
+    found = [Fraction(x) for x in (5, 7, 1, 2, 3, 0, 0, 0)]
+    found[5 + which] = Fraction(bound) * radius
+    place = (0, 1, 4)[which]
+    found[place] += Fraction(distance) * radius
+    checks = ExactChecks(Budget())
+    if holds:
+        _require_agreement(claim, stream, checks, 0, cast(Any, Summed(found)))
+        assert [line.outcome for line in checks.lines] == ["holds"] * 3
+    else:
+        with pytest.raises(NotProved, match="not certain"):
+            _require_agreement(claim, stream, checks, 0, cast(Any, Summed(found)))
+
+
+def test_a_moment_off_the_diagonal_counts_twice() -> None:
+    case = cases.drawn(n=6, cuts=(), bias=False)
+    tensors = ([5.0], [7.0], [[1.0, 2.0, 3.0]], [[0.0, 0.0, 1.0]])
+    zero = Fraction(0)
+    parts = [tensor(np.array(value)) for value in tensors]
+    claim = StreamGap(zero, "any", zero, zero, zero, zero, *cast(Any, parts), ())
+    for moved, holds in ((0.7, True), (0.72, False)):
+        found = [Fraction(x) for x in (5, 7, 1, 2.0 + moved, 3, 0, 0, 0)]
+        checks = ExactChecks(Budget())
+        given: Any = (claim, stream_of(case), checks, 0, Summed(found))
+        if holds:
+            _require_agreement(*given)
+        else:
+            with pytest.raises(NotProved):
+                _require_agreement(*given)
 
 
 @pytest.mark.parametrize("radius", [0, 1, 2])
