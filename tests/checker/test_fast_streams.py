@@ -222,7 +222,8 @@ def test_distance_and_bound_together_stay_within_the_radius(
                "radii": [[float(radius)] * 3]}  # fmt: skip
     stored = {name: tensor(np.array(value)) for name, value in tensors.items()}
     one = Fraction(0)
-    claim = StreamGap(one, "any", one, one, one, one, *cast(Any, stored.values()), ())
+    numbers: list[Any] = [one, "any", one, one, one, one, *stored.values(), ()]
+    claim = StreamGap(*numbers)
     found = [Fraction(x) for x in (5, 7, 1, 2, 3, 0, 0, 0)]
     found[5 + which] = Fraction(bound) * radius
     place = (0, 1, 4)[which]
@@ -241,7 +242,8 @@ def test_a_moment_off_the_diagonal_counts_twice() -> None:
     tensors = ([5.0], [7.0], [[1.0, 2.0, 3.0]], [[0.0, 0.0, 1.0]])
     zero = Fraction(0)
     parts = [tensor(np.array(value)) for value in tensors]
-    claim = StreamGap(zero, "any", zero, zero, zero, zero, *cast(Any, parts), ())
+    numbers: list[Any] = [zero, "any", zero, zero, zero, zero, *parts, ()]
+    claim = StreamGap(*numbers)
     for moved, holds in ((0.7, True), (0.72, False)):
         found = [Fraction(x) for x in (5, 7, 1, 2.0 + moved, 3, 0, 0, 0)]
         checks = ExactChecks(Budget())
