@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from tests.checker.cone_cases import integer_problem
 from tests.oracles.circle_walk import highest
 from tests.oracles.fraction_dual import largest_square, neuron_sum, one_column_square
 from tests.oracles.fraction_factorization_claims import inverse
@@ -104,13 +105,6 @@ def test_one_column_without_a_penalty_on_its_bias(rule: str, seed: int):
     assert column_holds(form(rule), 0, scaled(values), whole, top)
     if top:
         assert not column_holds(form(rule), 0, scaled(values), whole, top * (1 - F(1, 10**12)))
-
-
-def integer_problem(rng: np.random.Generator, p: int) -> tuple[list[list[int]], list[int]]:
-    """Few rows of small integers, some zero or repeated."""
-    n = int(rng.integers(1, 6))
-    rows = rng.integers(-4, 5, (n, p)).tolist()
-    return rows, rng.integers(-5, 6, n).tolist()
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -11,7 +11,7 @@ from math import isqrt
 
 import numpy as np
 import pytest
-from tests.checker.test_dual_constraints import integer_problem
+from tests.checker.cone_cases import integer_problem
 from tests.oracles.circle_walk import highest
 from tests.oracles.fraction_dual import largest_square
 

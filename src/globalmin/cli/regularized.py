@@ -26,8 +26,7 @@ from globalmin.cli.summary import recipe_rows
 from globalmin.cli.tables import Labeled, is_plain, read_labeled
 from globalmin.cli.terminal import print_json, print_rows, say, working
 from globalmin.errors import DataError
-from globalmin.estimators import ProvedNetworkClassifier, ProvedNetworkRegressor
-from globalmin.estimators.proved import TASKS, is_classification
+from globalmin.estimators._proved import TASKS, is_classification
 from globalmin.files import canonical_json
 from globalmin.regularized.objective import SHAPES
 from globalmin.regularized.terms import DRAWN, table_of
@@ -117,10 +116,11 @@ def _read(
 def _fitted(options: FitOptions, given: Labeled, asked: Asked) -> tuple[int, dict[str, Any]]:
     """Choose, train, prove, and write the folder of one target: exit code and facts."""
     rows = given.rows
-    model = _estimator(options, asked, classifies(asked, given.labels))
+    classes = classifies(asked, given.labels)
+    model = _estimator(options, asked, classes)
     if asked.shapes:
-        model.set_params(shapes=named_shapes(asked.shapes, given.table))
-    _check_training(given, rows, model)
+        model.shapes = named_shapes(asked.shapes, given.table)
+    _check_training(given, rows, model, classes)
     started = time.perf_counter()
     with (
         working("comparing, training, proving and checking", quiet=options.quiet),
@@ -166,8 +166,7 @@ def _estimator(options: FitOptions, asked: Asked, classes: bool) -> Any:
         )
     if asked.gap is not None and not 0 < asked.gap < 1:
         raise typer.BadParameter(f"--gap {asked.gap:g} must lie between 0 and 1")
-    kind: Any = ProvedNetworkClassifier if classes else ProvedNetworkRegressor
-    return kind(
+    return _kind(classes)(
         models=asked.model,
         loss=asked.loss or ("logistic" if classes else "squared"),
         interactions=interactions,
@@ -193,6 +192,17 @@ def named_shapes(texts: Sequence[str], table: Any) -> dict[int, str]:
             )
         found[known.index(name)] = word
     return found
+
+
+def _kind(classes: bool) -> Any:
+    """Who chooses: for regression without scikit-learn, whose import takes longer than a fit."""
+    if classes:
+        from globalmin.estimators import ProvedNetworkClassifier
+
+        return ProvedNetworkClassifier
+    from globalmin.estimators._lean import LeanChoice
+
+    return LeanChoice
 
 
 def _names_classes(asked: Asked) -> float | None:
@@ -221,7 +231,9 @@ def classifies(asked: Asked, labels: NDArray[Any]) -> bool:
     return found
 
 
-def _check_training(given: Labeled, rows: tuple[Indices, Indices], model: Any) -> None:
+def _check_training(
+    given: Labeled, rows: tuple[Indices, Indices], model: Any, classes: bool
+) -> None:
     """The split may have left a small table with one class, or with one row."""
     n, whole = len(rows[0]), len(given.labels)
     remedy = (
@@ -234,7 +246,7 @@ def _check_training(given: Labeled, rows: tuple[Indices, Indices], model: Any) -
             f"{n} training row(s) of {whole} are too few for cross-validation; {remedy}, or "
             "interpolate them with --interpolate"
         )
-    if isinstance(model, ProvedNetworkClassifier):
+    if classes:
         found = np.unique(given.labels[rows[0]])
         if len(found) < 2:
             raise DataError(

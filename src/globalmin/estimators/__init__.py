@@ -1,29 +1,7 @@
 """scikit-learn estimators: fit, prove, predict. No mathematics here, only the scikit-learn contract
-around the other rooms.
+around the other rooms; imported on first use (`__init__.pyi`), as scikit-learn is.
 """
 
-from globalmin.estimators.additive import AdditiveNetworkRegressor as AdditiveNetworkRegressor
-from globalmin.estimators.additive_classifier import (
-    AdditiveNetworkClassifier as AdditiveNetworkClassifier,
-)
-from globalmin.estimators.convolutional_filter import (
-    ConvolutionalFilterRegressor as ConvolutionalFilterRegressor,
-)
-from globalmin.estimators.deep import DeepNetworkClassifier as DeepNetworkClassifier
-from globalmin.estimators.deep import DeepNetworkRegressor as DeepNetworkRegressor
-from globalmin.estimators.patch_network import PatchNetworkRegressor as PatchNetworkRegressor
-from globalmin.estimators.proved import ProvedNetworkClassifier as ProvedNetworkClassifier
-from globalmin.estimators.proved import ProvedNetworkRegressor as ProvedNetworkRegressor
-from globalmin.estimators.proved import choose_model as choose_model
-from globalmin.estimators.quadratic import QuadraticNetworkRegressor as QuadraticNetworkRegressor
-from globalmin.estimators.quadratic_cv import (
-    QuadraticNetworkRegressorCV as QuadraticNetworkRegressorCV,
-)
-from globalmin.estimators.quadratic_losses import (
-    QuadraticNetworkClassifier as QuadraticNetworkClassifier,
-)
-from globalmin.estimators.quadratic_losses import SquaresNetworkRegressor as SquaresNetworkRegressor
-from globalmin.estimators.relu_network import ReluNetworkClassifier as ReluNetworkClassifier
-from globalmin.estimators.relu_network import ReluNetworkRegressor as ReluNetworkRegressor
-from globalmin.estimators.shallow import ShallowNetworkClassifier as ShallowNetworkClassifier
-from globalmin.estimators.shallow import ShallowNetworkRegressor as ShallowNetworkRegressor
+from globalmin._exports import lazy
+
+__getattr__, __dir__, __all__ = lazy(__file__, globals())  # pyright: ignore[reportUnsupportedDunderAll]

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from numbers import Integral, Real
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils import check_array
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _get_feature_names, check_is_fitted, validate_data
 
 from globalmin._options import Scaling
 from globalmin._types import Array
 from globalmin.errors import DataError
+from globalmin.estimators._gap import require_fitted
 from globalmin.estimators._regularized import RegularizedEstimator
 from globalmin.losses import get_loss
-from globalmin.regularized.objective import HIDDEN_BIASES, Groups, HiddenBias
+from globalmin.regularized.objective import Groups, HiddenBias
 from globalmin.regularized.preparation import Settings
 from globalmin.regularized.screening import lacking_pairs
 from globalmin.regularized.shared import SharedNetwork
@@ -26,24 +24,6 @@ from globalmin.regularized.train import train_regularized
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-SHARED_CONSTRAINTS: dict[str, list[Any]] = {
-    "interactions": [StrOptions({"none", "pairs", "auto"}), list, tuple],
-    "loss_parameter": [None, Interval(Real, 0, None, closed="neither")],
-    "weight_decay": [StrOptions({"cv"}), Interval(Real, 0, None, closed="neither")],
-    "gap": [Interval(Real, 0, 1, closed="neither")],
-    "hidden_bias": [StrOptions(set(HIDDEN_BIASES) - {"none"})],
-    "scaling": [StrOptions({"standardize", "none"})],
-    "monotone": [None, dict, "array-like"],
-    "shapes": [None, dict, "array-like"],
-    "bins": [None, Interval(Integral, 2, None, closed="left")],
-    "cv": ["cv_object"],
-    "n_decays": [Interval(Integral, 1, None, closed="left")],
-    "ratio": [Interval(Real, 0, 1, closed="neither")],
-    "max_iter": [Interval(Integral, 1, None, closed="left")],
-    "certify": ["boolean"],
-    "random_state": ["random_state"],
-}
 
 
 def _shape(given: Any) -> Any:
@@ -136,7 +116,7 @@ class AdditiveNetworkEstimator(RegularizedEstimator):
         """The terms, the largest first; a list per class if there are more than two, or for a
         softmax.
         """
-        check_is_fitted(self)
+        require_fitted(self)
         steps = (
             self.preprocessing_ if isinstance(self.preprocessing_, list) else [self.preprocessing_]
         )
@@ -182,8 +162,8 @@ class AdditiveNetworkEstimator(RegularizedEstimator):
         """
         from globalmin.regularized.figures import draw_classes, draw_terms
 
-        check_is_fitted(self)
-        rows = self._rows if X is None else np.asarray(check_array(X), dtype=np.float64)
+        require_fitted(self)
+        rows = self._rows if X is None else np.asarray(self._array(X), dtype=np.float64)
         found: Any = self.terms_
         if self._joint() is not None:
             classes = [str(label) for label in getattr(self, "classes_", range(len(found)))]
@@ -191,6 +171,11 @@ class AdditiveNetworkEstimator(RegularizedEstimator):
         terms = found[target] if found and isinstance(found[0], list) else found
         rest = None if y is None else np.asarray(y, dtype=np.float64) - self._output(rows, target)
         return draw_terms(terms[:most], rows, rest)
+
+    def _array(self, X: Any) -> Any:
+        from sklearn.utils import check_array
+
+        return check_array(X)
 
     def _output(self, rows: Array, target: int) -> Array:
         """Outputs of one network at rows that need no check."""
@@ -200,6 +185,8 @@ class AdditiveNetworkEstimator(RegularizedEstimator):
 
     def _raw(self, X: Any, y: Any, **checks: Any) -> tuple[Array, Any]:
         """Inputs and labels after scikit-learn's checks, missing values refused with the remedy."""
+        from sklearn.utils.validation import _get_feature_names, validate_data
+
         names = _get_feature_names(X)
         checked: Any = validate_data(self, X, y, dtype=np.float64, **checks)
         if names is not None:

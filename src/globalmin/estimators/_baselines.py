@@ -11,14 +11,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
-from sklearn.multiclass import OneVsRestClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import LinearSVC
 
 from globalmin._types import Array
 from globalmin.estimators._candidates import Candidate, Rows
+from globalmin.estimators._ridge import RidgeLine
 from globalmin.losses.several import SeveralOutputs
 
 _LEAST_SHARE = 1e-12  # of a class that a fold never saw
@@ -37,7 +33,10 @@ class Linear:
     def model(self, penalty: float, n: int) -> Any:
         """With this penalty for each of n rows."""
         if self.name == "ridge regression":
-            return Ridge(alpha=penalty * n)
+            return RidgeLine(penalty * n)
+        from sklearn.linear_model import LogisticRegression, PoissonRegressor
+        from sklearn.svm import LinearSVC
+
         if self.name == "Poisson regression":
             return PoissonRegressor(alpha=penalty, max_iter=300)
         if self.name == "logistic regression":
@@ -103,8 +102,15 @@ def fitted_linear(
     loss: str, penalty: float, X: Array, y: Any, *, weight: Array | None, scales: bool
 ) -> Any:
     """The linear model of all rows, from raw inputs to outputs in the units of y."""
+    from sklearn.linear_model import Ridge
+    from sklearn.multiclass import OneVsRestClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
     linear = linear_for(loss)
     model = linear.model(penalty, len(X))
+    if isinstance(model, RidgeLine):
+        model = Ridge(alpha=model.alpha)
     if loss in ("logistic", "hinge", "squared_hinge") and np.unique(y).size > 2:
         model = OneVsRestClassifier(model)
     steps = [StandardScaler(), model] if scales else [model]

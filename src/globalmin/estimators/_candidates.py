@@ -13,34 +13,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import KFold, StratifiedKFold
 
-from globalmin._types import Array, Indices, NDArray
+from globalmin._types import Array, NDArray
 from globalmin.errors import DataError
-from globalmin.estimators.additive import AdditiveNetworkRegressor
-from globalmin.estimators.additive_classifier import AdditiveNetworkClassifier
-from globalmin.estimators.quadratic_losses import (
-    QuadraticNetworkClassifier,
-    SquaresNetworkRegressor,
-)
-from globalmin.estimators.relu_network import ReluNetworkClassifier, ReluNetworkRegressor
 from globalmin.losses import Loss
-
-Folds = list[tuple[Indices, Indices]]
+from globalmin.regularized.folds import Folds, shuffled_folds
 
 MODELS = ("additive", "quadratic", "relu")
 TOLERANCES = {"additive": 1e-6, "quadratic": 1e-6, "relu": 1e-2}
 """The relative gap asked for where none is given: a floor under all ReLU networks is found by
 search, and rarely sharper than a hundredth."""
-
-KINDS: dict[tuple[str, bool], Any] = {
-    ("additive", False): AdditiveNetworkRegressor,
-    ("additive", True): AdditiveNetworkClassifier,
-    ("quadratic", False): SquaresNetworkRegressor,
-    ("quadratic", True): QuadraticNetworkClassifier,
-    ("relu", False): ReluNetworkRegressor,
-    ("relu", True): ReluNetworkClassifier,
-}
 
 # Where a model is left out of an automatic choice, because of what it would cost or prove.
 _QUADRATIC_PRODUCTS = 50_000_000  # n x d^2 x networks
@@ -144,7 +126,7 @@ def shared_folds(y: NDArray[Any], count: int, seed: int, *, classifies: bool) ->
                 f"cross-validation needs at least 2 rows, X has {len(y)} sample(s); give more, or "
                 "one model with a number as weight_decay"
             )
-        return list(KFold(min(count, len(y)), shuffle=True, random_state=seed).split(y))
+        return shuffled_folds(len(y), min(count, len(y)), seed)
     _, codes, sizes = np.unique(y, return_inverse=True, return_counts=True)
     is_alone = sizes[codes] < 2
     shared, alone = np.flatnonzero(~is_alone), np.flatnonzero(is_alone)
@@ -153,13 +135,19 @@ def shared_folds(y: NDArray[Any], count: int, seed: int, *, classifies: bool) ->
             f"every class has one sample only ({len(y)} rows), so that none can be held out; give "
             "more rows, or one model with a number as weight_decay"
         )
-    splitter = StratifiedKFold(min(count, int(sizes.max())), shuffle=True, random_state=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a class with fewer rows than folds is in some of them
-        parts = list(splitter.split(shared, codes[shared]))
+        parts = stratified_folds(codes[shared], min(count, int(sizes.max())), seed)
     return [
         (np.sort(np.concatenate([shared[train], alone])), shared[test]) for train, test in parts
     ]
+
+
+def stratified_folds(y: NDArray[Any], count: int, random_state: Any) -> Folds:
+    """Shuffled folds with the same share of every class, as scikit-learn draws them."""
+    from sklearn.model_selection import StratifiedKFold
+
+    return list(StratifiedKFold(count, shuffle=True, random_state=random_state).split(y, y))
 
 
 def left_out(name: str, rows: Rows) -> str:
@@ -200,7 +188,8 @@ def try_model(
     started = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is left to say is said of the chosen one
-        estimator.set_params(certify=False).fit(X, y, **_weighted(sample_weight))
+        estimator.certify = False
+        estimator.fit(X, y, **_weighted(sample_weight))
     seconds = time.perf_counter() - started
     losses = tuple(float(x) for x in held_out_losses(estimator))
     return Trial(estimator, Candidate(name, True, losses, seconds))
@@ -231,7 +220,7 @@ def proved(trial: Trial, X: Any, y: Any, sample_weight: Array | None = None) -> 
             return estimator._prove()
         decay = float(estimator.weight_decay_)
         kept = {name: getattr(estimator, name, None) for name in ("weight_decays_", "loss_path_")}
-        estimator.set_params(certify=True, weight_decay=decay)
+        estimator.certify, estimator.weight_decay = True, decay
         estimator.fit(X, y, **_weighted(sample_weight))
     for name, value in kept.items():
         if value is not None:

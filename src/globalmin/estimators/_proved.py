@@ -8,23 +8,15 @@ import time
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import check_cv
-from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from globalmin._types import Array, NDArray
 from globalmin.errors import DataError
-from globalmin.estimators._baselines import fitted_linear, try_baselines
+from globalmin.estimators._baselines import try_baselines
 from globalmin.estimators._candidates import (
-    KINDS,
     MODELS,
     TOLERANCES,
     Candidate,
@@ -37,9 +29,12 @@ from globalmin.estimators._candidates import (
     standard_error,
     try_model,
 )
+from globalmin.estimators._gap import require_fitted
 from globalmin.losses import Loss, get_loss
+from globalmin.regularized.folds import random_state_of
 from globalmin.regularized.preparation import Settings
 
+TASKS = ("auto", "regression", "classification")
 _FIT_CALLER = 4  # _choose, fit, scikit-learn's wrapper of fit, and then the line of the user
 _TOLD = ("networks_", "preprocessing_", "objective_", "lower_bound_", "gap_", "relative_gap_",
          "optimal_", "verdict_", "certificate_", "loss_upper_", "loss_lower_", "weight_decay_",
@@ -47,21 +42,8 @@ _TOLD = ("networks_", "preprocessing_", "objective_", "lower_bound_", "gap_", "r
 
 Given = tuple[Any, Any, Array | None]  # X, y and sample weights, as the estimators take them
 
-CHOICE_CONSTRAINTS: dict[str, list[Any]] = {
-    "models": [StrOptions({"auto", *MODELS}), list, tuple],
-    "weight_decay": [StrOptions({"cv"}), Interval(Real, 0, None, closed="neither")],
-    "interactions": [StrOptions({"none", "auto", "pairs"}), list, tuple],
-    "bins": [None, Interval(Integral, 2, None, closed="left")],
-    "shapes": [None, dict, "array-like"],
-    "scaling": [StrOptions({"standardize", "none"})],
-    "gap": [None, Interval(Real, 0, 1, closed="neither")],
-    "cv": [Interval(Integral, 2, None, closed="left"), "cv_object"],
-    "certify": ["boolean"],
-    "random_state": ["random_state"],
-}
 
-
-class ProvedNetworkEstimator(BaseEstimator):
+class ProvedNetworkEstimator:
     """Base of the estimators that choose among networks with weight decay."""
 
     _classifies: ClassVar[bool]
@@ -87,7 +69,7 @@ class ProvedNetworkEstimator(BaseEstimator):
         weight: Array | None = None,
     ) -> None:
         """Compare the models on the same folds, prove the best, and set all fitted attributes."""
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        seed = int(random_state_of(self.random_state).randint(np.iinfo(np.int32).max))
         names = self._names()
         compared = self._compared(rows, y, labels, seed, weight)
         trials, absent = self._tried(names, compared, (X, y, weight), seed)
@@ -99,11 +81,12 @@ class ProvedNetworkEstimator(BaseEstimator):
         networks = sorted([*told, *absent], key=lambda row: order[row.name])
         found, penalty = try_baselines(compared) if compared.folds else ([], 1e-3)
         self.candidates_ = (*networks, *found)
-        scales = self.scaling == "standardize"
-        self.baseline_ = fitted_linear(self.loss, penalty, rows, y, weight=weight, scales=scales)
+        self.baseline_ = self._linear(penalty, rows, y, weight)
         for name in _TOLD:
             setattr(self, name, getattr(self.best_estimator_, name))
         if self.certify and not bool(np.all(self.optimal_)):
+            from sklearn.exceptions import ConvergenceWarning
+
             warnings.warn(self.gap_statement(), ConvergenceWarning, stacklevel=_FIT_CALLER)
 
     def _names(self) -> list[str]:
@@ -161,6 +144,8 @@ class ProvedNetworkEstimator(BaseEstimator):
         """Those of a splitter of scikit-learn, or of a list; None if `cv` is a number."""
         if isinstance(self.cv, int | np.integer):
             return None
+        from sklearn.model_selection import check_cv
+
         splitter: Any = check_cv(self.cv, y, classifier=self._classifies)
         return list(splitter.split(rows, y))
 
@@ -207,7 +192,15 @@ class ProvedNetworkEstimator(BaseEstimator):
         if name == "additive":
             options |= {"interactions": self.interactions, "bins": self.bins}
             options |= {"shapes": self.shapes}
-        return KINDS[name, self._classifies](**options)
+        return self._model(name, options)
+
+    def _model(self, name: str, options: dict[str, Any]) -> Any:
+        """A model by its name, not yet fitted."""
+        raise NotImplementedError
+
+    def _linear(self, penalty: float, X: Array, y: NDArray[Any], weight: Array | None) -> Any:
+        """The linear model to stand beside, fitted to raw rows."""
+        raise NotImplementedError
 
     def _first_proved(self, ranked: Sequence[Trial], given: Given) -> tuple[Trial, list[Candidate]]:
         """The best model whose gap is proved within its tolerance; the best one if none is."""
@@ -241,22 +234,22 @@ class ProvedNetworkEstimator(BaseEstimator):
         target : int | None
             The class, where there are more than two; None for all, on lines of their own.
         """
-        check_is_fitted(self)
+        require_fitted(self)
         return self.best_estimator_.gap_statement(target)
 
     def choice_statement(self) -> str:
         """Which model was chosen and why, and how the linear baseline did, in a few sentences."""
-        check_is_fitted(self)
+        require_fitted(self)
         return why_chosen(self.model_, self.candidates_)
 
     def save(self, path: str | Path) -> None:
         """Write the chosen networks with their preprocessing, for `globalmin.load_networks`."""
-        check_is_fitted(self)
+        require_fitted(self)
         self.best_estimator_.save(path)
 
     def save_certificate(self, path: str | Path, target: int = 0) -> Path:
         """Write the accepted certificate (of one class) to a file for `globalmin-check`."""
-        check_is_fitted(self)
+        require_fitted(self)
         return self.best_estimator_.save_certificate(path, target)
 
     @property
@@ -264,14 +257,25 @@ class ProvedNetworkEstimator(BaseEstimator):
         """The network, if there is only one; `networks_` lists them all."""
         return self.best_estimator_.network_
 
+    def _check_rows(self, X: Any) -> None:
+        """Refuse rows that the model cannot take."""
+        from sklearn.utils.validation import validate_data
+
+        validate_data(self, X, reset=False, dtype=np.float64)
+
     def _ask(self, method: str, X: Any) -> Any:
         """What the chosen estimator answers at rows that were checked here."""
-        check_is_fitted(self)
-        validate_data(self, X, reset=False, dtype=np.float64)
+        require_fitted(self)
+        self._check_rows(X)
         with warnings.catch_warnings():
             # columns may be named after the fit, for pictures
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
             return getattr(self.best_estimator_, method)(X)
+
+
+def is_classification(y: NDArray[Any]) -> bool:
+    """What task="auto" takes labels for: classes if they are text, logical, or two numbers."""
+    return y.dtype.kind in "OUSb" or np.unique(y).size == 2
 
 
 def why_chosen(model: str, candidates: Sequence[Candidate]) -> str:

@@ -12,19 +12,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import KFold, StratifiedKFold, check_cv
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from globalmin._types import Array, Indices
 from globalmin.data.preprocessing import Preprocessing
 from globalmin.errors import DataError
-from globalmin.estimators._base import ProvedEstimator, _single
-from globalmin.estimators._gap import Gap, part_of
+from globalmin.estimators._candidates import stratified_folds
+from globalmin.estimators._gap import Gap, part_of, require_fitted
+from globalmin.estimators._networks import ProvedNetworks, _single
 from globalmin.files import canonical_json
 from globalmin.proving.producer import prove
 from globalmin.proving.proof import Proof, no_proof
 from globalmin.regularized.dual import saturated, scale_words
+from globalmin.regularized.folds import shuffled_folds
 from globalmin.regularized.objective import RegularizedProblem, objective
 from globalmin.regularized.preparation import (
     Choice,
@@ -72,7 +71,7 @@ class Fitted:
         return self.proof.gap / scale if scale > 0 else math.inf
 
 
-class RegularizedEstimator(ProvedEstimator):
+class RegularizedEstimator(ProvedNetworks):
     """Base of estimators that train networks with weight decay by column generation."""
 
     weight_decay: float | str
@@ -175,16 +174,22 @@ class RegularizedEstimator(ProvedEstimator):
                     "number as weight_decay"
                 )
             is_real = settings.loss.labels not in ("signs", "classes") or _rarest(y) < count
-            kind = KFold if is_real else StratifiedKFold
-            splitter: Any = kind(count, shuffle=True, random_state=self.random_state)
-        else:
-            splitter = check_cv(self.cv)
+            if is_real:
+                return shuffled_folds(len(y), count, self.random_state)
+            return stratified_folds(y, count, self.random_state)
+        if isinstance(self.cv, list):
+            return self.cv
+        from sklearn.model_selection import check_cv
+
+        splitter: Any = check_cv(self.cv)
         return list(splitter.split(X, y))
 
     def _warn_gap(self, parts: Sequence[Fitted]) -> None:
         short = [j for j, part in enumerate(parts) if not part.run.relative_gap <= self.gap]
         unproved = [j for j, part in enumerate(parts) if not part.proof.is_accepted]
         if short:
+            from sklearn.exceptions import ConvergenceWarning
+
             run, value = parts[short[0]].run, parts[short[0]].objective
             text = (
                 f"the objective {value:.6g} may be {run.relative_gap:.2g} of it "
@@ -200,7 +205,7 @@ class RegularizedEstimator(ProvedEstimator):
         """Write the networks with their preprocessing to one file, for `globalmin.load_networks`
         and the command line; its metadata name the loss and the classes.
         """
-        check_is_fitted(self)
+        require_fitted(self)
         given: Any = self.preprocessing_
         metadata = {"loss": self.runs_[0].problem.loss.name}
         classes = getattr(self, "classes_", None)
@@ -275,6 +280,8 @@ def checked_weight(sample_weight: Any, X: Array) -> Array | None:
     """Sample weights as an array, None if none are given; negative ones are refused."""
     if sample_weight is None:
         return None
+    from sklearn.utils.validation import _check_sample_weight
+
     weight: Any = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     if not weight.any():
         raise DataError("sample_weight is zero for every row; give some row a positive weight")

@@ -7,27 +7,24 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator, Sequence
-from numbers import Integral, Real
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.model_selection import check_cv
-from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from globalmin._options import Scaling
 from globalmin._types import Array, Indices
-from globalmin.data import SCALINGS
-from globalmin.estimators._base import ProvedEstimator, _single
-from globalmin.estimators._gap import Gap, part_of
+from globalmin.data import Dataset
+from globalmin.estimators._gap import Gap, part_of, require_fitted
+from globalmin.estimators._networks import ProvedNetworks, _single
 from globalmin.estimators._regularized import named_steps
 from globalmin.files import canonical_json
 from globalmin.losses import Loss
 from globalmin.proving.producer import prove
 from globalmin.proving.proof import Proof, no_proof
 from globalmin.regularized.dual import scale_words
+from globalmin.regularized.folds import random_state_of
 from globalmin.regularized.full_run import (
     FullRun,
     estimate_largest_decay,
@@ -36,7 +33,7 @@ from globalmin.regularized.full_run import (
     trained_to_the_end,
 )
 from globalmin.regularized.network import RegularizedNetwork
-from globalmin.regularized.objective import HIDDEN_BIASES, HiddenBias, Penalty, RegularizedProblem
+from globalmin.regularized.objective import HiddenBias, Penalty, RegularizedProblem
 from globalmin.regularized.preparation import followed, subset
 from globalmin.shallow.storage import save_networks
 
@@ -45,23 +42,8 @@ CV_SHARES = (0.5, 0.3, 0.17, 0.1, 0.06, 0.03, 0.017, 0.01)
 _WORSE = 2  # decays in a row without a better held-out loss end the search: the next cost most
 _FIT_CALLER = 5
 
-RELU_CONSTRAINTS: dict[str, list[Any]] = {
-    "weight_decay": [StrOptions({"cv"}), Interval(Real, 0, None, closed="neither")],
-    "hidden_bias": [StrOptions(set(HIDDEN_BIASES))],
-    "intercept": [StrOptions({"free", "none"}), Interval(Real, 0, None, closed="neither")],
-    "linear": [StrOptions({"free", "none"}), Interval(Real, 0, None, closed="neither")],
-    "scaling": [StrOptions(set(SCALINGS))],
-    "gap": [Interval(Real, 0, None, closed="left")],
-    "starts": [Interval(Integral, 1, None, closed="left")],
-    "max_seconds": [Interval(Real, 0, None, closed="neither")],
-    "max_cones": [Interval(Integral, 0, None, closed="left")],
-    "cv": ["cv_object"],
-    "certify": ["boolean"],
-    "random_state": ["random_state"],
-}
 
-
-class ReluNetworkEstimator(ProvedEstimator):
+class ReluNetworkEstimator(ProvedNetworks):
     """What regressor and classifier share: choose the decay, train, prove, say how far."""
 
     loss: str
@@ -88,11 +70,21 @@ class ReluNetworkEstimator(ProvedEstimator):
     def _problem(self, X: Array, y: Array, loss: Loss, weight_decay: float) -> RegularizedProblem:
         return RegularizedProblem(X, y, self._penalty(weight_decay), loss, groups="all")
 
+    def _scaled(self, X: Array, y: Array, loss: Loss) -> tuple[Array, Array]:
+        """The rows as they are trained on; labels that are no measurements keep their units."""
+        loss.check_labels(y)
+        data = Dataset(X, y, bias=False, scaling=self.scaling)
+        step = data.preprocessing
+        self.preprocessing_ = (
+            step if loss.labels == "real" else replace(step, y_shift=0.0, y_scale=1.0)
+        )
+        return data.X, data.y if loss.labels == "real" else y
+
     def _fit_problems(self, X: Array, labels: Sequence[Array], loss: Loss) -> None:
         """Choose the decay, train and prove one network per column of labels, and set all fitted
         attributes.
         """
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        seed = int(random_state_of(self.random_state).randint(np.iinfo(np.int32).max))
         self.weight_decay_ = self._chosen_decay(X, labels, loss, seed)
         runs = [self._run(self._problem(X, y, loss, self.weight_decay_), seed) for y in labels]
         proofs = [self._proof(run) for run in runs]
@@ -160,8 +152,7 @@ class ReluNetworkEstimator(ProvedEstimator):
         a sum.
         """
         X, codes = whole[0].X, self._stratified([problem.y for problem in whole])
-        folds: Any = check_cv(self.cv, codes, classifier=hasattr(self, "classes_"))
-        splits = list(folds.split(X, codes))
+        splits = self._splits(X, codes)
         paths = [
             [
                 (
@@ -179,6 +170,14 @@ class ReluNetworkEstimator(ProvedEstimator):
                 sum(_loss_at(next(path), problem, test) for path, problem in fold)
                 for fold, (_, test) in zip(paths, splits, strict=True)
             ]
+
+    def _splits(self, X: Array, codes: Array) -> list[tuple[Indices, Indices]]:
+        if isinstance(self.cv, list):
+            return self.cv
+        from sklearn.model_selection import check_cv
+
+        folds: Any = check_cv(self.cv, codes, classifier=hasattr(self, "classes_"))
+        return list(folds.split(X, codes))
 
     def _stratified(self, labels: Sequence[Array]) -> Array:
         return labels[0] if len(labels) == 1 else np.stack(labels, axis=1).argmax(axis=1)
@@ -209,7 +208,7 @@ class ReluNetworkEstimator(ProvedEstimator):
         """Write the networks with their preprocessing to one file, for `globalmin.load_networks`
         and the command line; its metadata name the loss and the classes.
         """
-        check_is_fitted(self)
+        require_fitted(self)
         metadata = {"loss": self.loss}
         classes = getattr(self, "classes_", None)
         if classes is not None:

@@ -6,18 +6,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _get_feature_names, check_is_fitted, validate_data
 
 from globalmin._options import Heads, Scaling, Signs
 from globalmin._types import Array
 from globalmin.data.preprocessing import Preprocessing
 from globalmin.data.sparse import is_sparse
 from globalmin.errors import DataError
+from globalmin.estimators._gap import require_fitted
 from globalmin.estimators._regularized import RegularizedEstimator, Run
 from globalmin.losses import get_loss
 from globalmin.regularized.interactions import Interactions, interactions_of
@@ -32,20 +30,6 @@ from globalmin.regularized.squares_training import (
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-SQUARES_CONSTRAINTS: dict[str, list[Any]] = {
-    "weight_decay": [StrOptions({"cv"}), Interval(Real, 0, None, closed="neither")],
-    "signs": [StrOptions({"mixed", "positive"})],
-    "bias_scale": [Interval(Real, 0, None, closed="neither")],
-    "scaling": [StrOptions({"standardize", "none"})],
-    "gap": [Interval(Real, 0, 1, closed="neither")],
-    "cv": ["cv_object"],
-    "n_decays": [Interval(Integral, 1, None, closed="left")],
-    "ratio": [Interval(Real, 0, 1, closed="neither")],
-    "max_iter": [Interval(Integral, 1, None, closed="left")],
-    "certify": ["boolean"],
-    "random_state": ["random_state"],
-}
 
 
 @dataclass(frozen=True)
@@ -97,7 +81,7 @@ class ReadsInteractions:
         """The polynomial of each network, in the columns after scaling; a list if there are more
         than two classes or several targets.
         """
-        check_is_fitted(self)
+        require_fitted(self)
         given = self.preprocessing_
         steps = given if isinstance(given, list) else [given]
         networks = self._squares()
@@ -161,6 +145,8 @@ class SquaresNetworkEstimator(ReadsInteractions, RegularizedEstimator):
         return squares_path(problem, decays, gap=gap)
 
     def _checked_rows(self, X: Any) -> Any:
+        from sklearn.utils.validation import validate_data
+
         checked: Any = validate_data(self, X, reset=False, accept_sparse="csr")
         return checked
 
@@ -168,7 +154,7 @@ class SquaresNetworkEstimator(ReadsInteractions, RegularizedEstimator):
         """Outputs of all networks; at sparse rows the scaling moves into the weights."""
         if not is_sparse(X):
             return super()._outputs(X)
-        check_is_fitted(self)
+        require_fitted(self)
         rows = self._checked_rows(X)
         given = self.preprocessing_
         steps = given if isinstance(given, list) else [given]
@@ -177,12 +163,14 @@ class SquaresNetworkEstimator(ReadsInteractions, RegularizedEstimator):
 
     def __sklearn_tags__(self) -> Any:
         """As in scikit-learn: sparse X is taken."""
-        tags: Any = super().__sklearn_tags__()
+        tags: Any = super().__sklearn_tags__()  # pyright: ignore[reportAttributeAccessIssue]
         tags.input_tags.sparse = True
         return tags
 
     def _raw(self, X: Any, y: Any, **checks: Any) -> tuple[Array, Any]:
         """Inputs and labels after scikit-learn's checks."""
+        from sklearn.utils.validation import _get_feature_names, validate_data
+
         names = _get_feature_names(X)
         checked: Any = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr", **checks)
         if self.certify and is_sparse(checked[0]):

@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from sklearn.base import RegressorMixin, _fit_context
+from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
 from sklearn.utils._param_validation import StrOptions
 
 from globalmin._options import Scaling
 from globalmin._types import Array
-from globalmin.estimators._additive import SHARED_CONSTRAINTS, AdditiveNetworkEstimator
+from globalmin.estimators._additive import AdditiveNetworkEstimator
+from globalmin.estimators._constraints import SHARED_CONSTRAINTS
 from globalmin.estimators._regularized import checked_weight
 from globalmin.regularized.objective import HiddenBias
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Self
 
 
-class AdditiveNetworkRegressor(RegressorMixin, AdditiveNetworkEstimator):
+class AdditiveNetworkRegressor(RegressorMixin, AdditiveNetworkEstimator, BaseEstimator):
     r"""Regression by additive ReLU networks with weight decay at the global minimum over every
     width, proved.
 

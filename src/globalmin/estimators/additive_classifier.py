@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.metaestimators import available_if
@@ -18,7 +18,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from globalmin._options import Scaling
 from globalmin._types import Array, NDArray
 from globalmin.errors import DataError
-from globalmin.estimators._additive import SHARED_CONSTRAINTS, AdditiveNetworkEstimator
+from globalmin.estimators._additive import AdditiveNetworkEstimator
+from globalmin.estimators._constraints import SHARED_CONSTRAINTS
 from globalmin.estimators._regularized import checked_weight
 from globalmin.estimators.shallow import _signs, _winners
 from globalmin.losses import get_loss
@@ -35,7 +36,7 @@ def _has_probabilities(model: AdditiveNetworkClassifier) -> bool:
     return True
 
 
-class AdditiveNetworkClassifier(ClassifierMixin, AdditiveNetworkEstimator):
+class AdditiveNetworkClassifier(ClassifierMixin, AdditiveNetworkEstimator, BaseEstimator):
     """Classification by additive ReLU networks with weight decay at the global minimum over every
     width, proved.
 

@@ -9,7 +9,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
@@ -18,17 +18,44 @@ from sklearn.utils.validation import validate_data
 from globalmin._options import one_of
 from globalmin._types import Array, NDArray
 from globalmin.errors import DataError
-from globalmin.estimators._proved import CHOICE_CONSTRAINTS, ProvedNetworkEstimator
+from globalmin.estimators._baselines import fitted_linear
+from globalmin.estimators._constraints import CHOICE_CONSTRAINTS
+from globalmin.estimators._proved import TASKS, ProvedNetworkEstimator, is_classification
 from globalmin.estimators._regularized import checked_weight
+from globalmin.estimators.additive import AdditiveNetworkRegressor
+from globalmin.estimators.additive_classifier import AdditiveNetworkClassifier
+from globalmin.estimators.quadratic_losses import (
+    QuadraticNetworkClassifier,
+    SquaresNetworkRegressor,
+)
+from globalmin.estimators.relu_network import ReluNetworkClassifier, ReluNetworkRegressor
 from globalmin.estimators.shallow import _signs
 
 if TYPE_CHECKING:
     from typing import Self
 
-TASKS = ("auto", "regression", "classification")
+KINDS: dict[tuple[str, bool], Any] = {
+    ("additive", False): AdditiveNetworkRegressor,
+    ("additive", True): AdditiveNetworkClassifier,
+    ("quadratic", False): SquaresNetworkRegressor,
+    ("quadratic", True): QuadraticNetworkClassifier,
+    ("relu", False): ReluNetworkRegressor,
+    ("relu", True): ReluNetworkClassifier,
+}
 
 
-class ProvedNetworkRegressor(RegressorMixin, ProvedNetworkEstimator):
+class _WithEstimators(ProvedNetworkEstimator, BaseEstimator):
+    """The choice as an estimator of scikit-learn, among estimators of scikit-learn."""
+
+    def _model(self, name: str, options: dict[str, Any]) -> Any:
+        return KINDS[name, self._classifies](**options)
+
+    def _linear(self, penalty: float, X: Array, y: NDArray[Any], weight: Array | None) -> Any:
+        scales = self.scaling == "standardize"
+        return fitted_linear(self.loss, penalty, X, y, weight=weight, scales=scales)
+
+
+class ProvedNetworkRegressor(RegressorMixin, _WithEstimators):
     """Regression by the network with weight decay that predicts held-out rows best, with a proved
     distance to its global minimum.
 
@@ -188,7 +215,7 @@ def _has_probabilities(model: ProvedNetworkClassifier) -> bool:
     return True
 
 
-class ProvedNetworkClassifier(ClassifierMixin, ProvedNetworkEstimator):
+class ProvedNetworkClassifier(ClassifierMixin, _WithEstimators):
     """Classification by the network with weight decay that predicts held-out rows best, with a
     proved distance to its global minimum.
 
@@ -330,11 +357,6 @@ class ProvedNetworkClassifier(ClassifierMixin, ProvedNetworkEstimator):
     def predict_proba(self, X: Any) -> Array:
         """Probabilities, (m, classes); only for the losses "logistic" and "softmax"."""
         return self._ask("predict_proba", X)
-
-
-def is_classification(y: NDArray[Any]) -> bool:
-    """What task="auto" takes labels for: classes if they are text, logical, or two numbers."""
-    return y.dtype.kind in "OUSb" or np.unique(y).size == 2
 
 
 def choose_model(

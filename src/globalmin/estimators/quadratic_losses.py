@@ -8,7 +8,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.metaestimators import available_if
@@ -17,8 +17,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from globalmin._options import Scaling, Signs
 from globalmin._types import Array, NDArray
 from globalmin.errors import DataError
+from globalmin.estimators._constraints import SQUARES_CONSTRAINTS
 from globalmin.estimators._regularized import checked_weight
-from globalmin.estimators._squares import SQUARES_CONSTRAINTS, SquaresNetworkEstimator
+from globalmin.estimators._squares import SquaresNetworkEstimator
 from globalmin.estimators.shallow import _signs, _winners
 from globalmin.losses.several import one_against_rest
 
@@ -32,7 +33,7 @@ def _is_logistic(model: QuadraticNetworkClassifier) -> bool:
     return True
 
 
-class QuadraticNetworkClassifier(ClassifierMixin, SquaresNetworkEstimator):
+class QuadraticNetworkClassifier(ClassifierMixin, SquaresNetworkEstimator, BaseEstimator):
     r"""Classification by quadratic networks with weight decay at the global minimum over every
     width, proved.
 
@@ -205,7 +206,7 @@ class QuadraticNetworkClassifier(ClassifierMixin, SquaresNetworkEstimator):
         return one_against_rest(self._outputs(X))
 
 
-class SquaresNetworkRegressor(RegressorMixin, SquaresNetworkEstimator):
+class SquaresNetworkRegressor(RegressorMixin, SquaresNetworkEstimator, BaseEstimator):
     r"""Regression by quadratic networks with a robust, quantile or count loss at the global minimum
     over every width, proved.
 

@@ -9,7 +9,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
@@ -19,7 +19,8 @@ from globalmin._options import Scaling
 from globalmin._types import Array, NDArray
 from globalmin.data import Dataset
 from globalmin.errors import DataError
-from globalmin.estimators._relu import RELU_CONSTRAINTS, ReluNetworkEstimator
+from globalmin.estimators._constraints import RELU_CONSTRAINTS
+from globalmin.estimators._relu import ReluNetworkEstimator
 from globalmin.losses import get_loss
 from globalmin.losses.several import one_against_rest
 from globalmin.regularized.objective import HiddenBias
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from typing import Self
 
 
-class ReluNetworkRegressor(RegressorMixin, ReluNetworkEstimator):
+class ReluNetworkRegressor(RegressorMixin, ReluNetworkEstimator, BaseEstimator):
     r"""Regression by ReLU networks $f(x) = c_0 + \theta\cdot x + \sum_l v_l\,
     \mathrm{relu}(w_l\cdot x + \beta_l)$ with weight decay, and a proved gap to the global minimum.
 
@@ -168,14 +169,8 @@ class ReluNetworkRegressor(RegressorMixin, ReluNetworkEstimator):
         """
         raw_X, raw_y = _checked_regression(self, X, y)
         loss = get_loss(self.loss, self.loss_parameter)
-        loss.check_labels(raw_y)
-        data = Dataset(raw_X, raw_y, bias=False, scaling=self.scaling)
-        labels = data.y if loss.labels == "real" else raw_y
-        step = data.preprocessing
-        self.preprocessing_ = (
-            step if loss.labels == "real" else replace(step, y_shift=0.0, y_scale=1.0)
-        )
-        self._fit_problems(data.X, [labels], loss)
+        rows, labels = self._scaled(raw_X, raw_y, loss)
+        self._fit_problems(rows, [labels], loss)
         return self
 
     def predict(self, X: Any) -> Array:
@@ -189,7 +184,7 @@ def _checked_regression(model: Any, X: Any, y: Any) -> tuple[Array, Array]:
     return np.asarray(checked[0], dtype=np.float64), np.asarray(checked[1], dtype=np.float64)
 
 
-class ReluNetworkClassifier(ClassifierMixin, ReluNetworkEstimator):
+class ReluNetworkClassifier(ClassifierMixin, ReluNetworkEstimator, BaseEstimator):
     r"""Classification by ReLU networks with weight decay, and a proved gap to the global minimum.
 
     Two classes: one network. More: one per class against the others, each with its own proof.

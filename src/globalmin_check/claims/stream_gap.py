@@ -4,7 +4,7 @@ minimum (`spec/claims/stream-gap.md`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import cast
@@ -13,7 +13,7 @@ from globalmin_check.balls import ball, decimal_up, lower_float, upper_float
 from globalmin_check.canonical import Fields
 from globalmin_check.checks import Checks, ExactChecks
 from globalmin_check.claims.kind import ClaimKind, Numbers
-from globalmin_check.claims.shard_rows import shards_read
+from globalmin_check.claims.shard_rows import Sums, shards_read
 from globalmin_check.claims.stream_network import Stream, StreamSizes, about_rows, require_digest
 from globalmin_check.claims.stream_rows import ShardSums
 from globalmin_check.container import Tensor, Tensors
@@ -90,6 +90,33 @@ def work(claim: StreamGap, sizes: Sizes) -> tuple[int, int]:
 
 def exact(claim: StreamGap, problem: Problem, checks: ExactChecks) -> Total:
     """H1 to H4, and with rows H7 and H8."""
+    total = of_file(claim, problem, checks)
+    read_rows(claim, problem, checks, ShardSums, _require_agreement)
+    return total
+
+
+def read_rows(
+    claim: StreamGap,
+    problem: Problem,
+    checks: ExactChecks,
+    opened: Callable[[Stream], Sums],
+    require: Callable[[StreamGap, Stream, ExactChecks, int, Sums], None],
+) -> None:
+    """H7, and H8 as `require` finds it in the sums that were opened for a shard."""
+    stream = cast(Stream, problem)
+    given = stream.given
+    if given is None:
+        return
+    given.read = 0
+    found = shards_read(stream, given, lambda: opened(stream))
+    for number, (sums, sha256) in enumerate(found, given.first):
+        require_digest(checks, "H7", stream, number, sha256)
+        require(claim, stream, checks, number, sums)
+        given.read += 1
+
+
+def of_file(claim: StreamGap, problem: Problem, checks: ExactChecks) -> Total:
+    """H1 to H4, which need no rows."""
     stream = cast(Stream, problem)
     checks.charge(len(claim.moments.values) + 6 * len(stream.shards) + len(problem.W.values))
     _require_signs(claim, stream, checks)
@@ -107,14 +134,6 @@ def exact(claim: StreamGap, problem: Problem, checks: ExactChecks) -> Total:
     floor = -claim.t * products - claim.t**2 * squares / 2
     text = "(1 + t^2)(a + alpha)/2 + t (b + beta) + (decay/2)|W|^2 <= gap"
     checks.require("H4", text, squares / 2 + penalty - floor, "<=", claim.gap)
-    given = stream.given
-    if given is not None:
-        given.read = 0
-        found = shards_read(stream, given, lambda: ShardSums(stream))
-        for number, (sums, sha256) in enumerate(found, given.first):
-            require_digest(checks, "H7", stream, number, sha256)
-            _require_agreement(claim, stream, checks, number, sums)
-            given.read += 1
     shift = claim.decay / (2 * claim.v_max) - claim.t * zeta
     return Total(shift, total, squares / 2 + penalty, floor)
 

@@ -63,6 +63,12 @@ class Stream(Problem):
         """Numbers in a raw row: the inputs and the label."""
         return len(self.columns)
 
+    @property
+    def work_of_rows(self) -> int:
+        """Products of exact numbers that the rows take, if there are any."""
+        sizes = self.sizes
+        return 0 if self.given is None else sizes.n * sizes.d * (sizes.d + sizes.k)
+
 
 def read_stream(network: Fields, fields: Fields, tensors: Tensors) -> Problem:
     """The stored numbers of a stream; form only."""

@@ -91,6 +91,7 @@ class Choice:
             return "the fast route needs numpy: install globalmin-check[fast]"
         content, sizes = claim.content, self.problem.sizes
         work = claim.kind.work(content, sizes)[0] + claim.kind.search(content, sizes)
+        work += self.problem.work_of_rows
         least = EXACT_FIRST_BESIDE_NUMPY if _has_numpy() else EXACT_FIRST
         if self.route == "auto" and work <= min(least, EXACT_FIRST):
             return "the exact route is quick enough"

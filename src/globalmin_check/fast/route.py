@@ -14,9 +14,9 @@ from globalmin_check import limits
 from globalmin_check.balls import precision
 from globalmin_check.certificate import Claim
 from globalmin_check.checks import Budget, Checks, ExactChecks
-from globalmin_check.claims import relu_interpolation
+from globalmin_check.claims import relu_interpolation, stream_gap
 from globalmin_check.claims.kind import Numbers
-from globalmin_check.fast import dual, relu, smooth
+from globalmin_check.fast import dual, relu, smooth, streams
 from globalmin_check.fast.choice import BITS
 from globalmin_check.fast.machine import machine, one_thread, self_test
 from globalmin_check.fast.products import PROJECTIONS, Products
@@ -55,6 +55,7 @@ KINDS: dict[str, FastKind] = {
     "unused-terms": FastKind(
         dual.check_unused, dual.needed_bytes, dual.flops, dual.exact_unused, dual.why_not
     ),
+    "stream-gap": FastKind(streams.check, streams.needed_bytes, streams.flops, stream_gap.of_file),
 }
 
 
