@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from globalmin_check.fast.rounding import LARGEST, LONGEST, Floats, need, up
+from globalmin_check.fast.rounding import LARGEST, LONGEST, Floats, NotProved, need, up
 
 AT_ONCE = 2**18  # products of rows and directions that are held together
 
@@ -33,7 +33,8 @@ class Rows:
 
     def swapped(self) -> Rows:
         """The same for the other sign of u."""
-        return Rows(self.open[::-1], self.base[::-1])
+        (rising, falling), (active, other) = self.open, self.base
+        return Rows((falling, rising), (other, active))
 
     def sums(self, half: int, directions: Floats) -> Floats:
         """Q3: S for the rising rows (half 0) or the falling ones (half 1), at every direction."""
@@ -95,5 +96,5 @@ def _quotients(rows: list[tuple[tuple[int, ...], int]], size: int, bound: Fracti
     try:
         entries = [[U * q * x / p for x in row] for row, U in rows]
     except OverflowError:
-        need(False, "a row of a group is out of range")
+        raise NotProved("a row of a group is out of range") from None
     return np.array(entries, np.float64).reshape(len(rows), size)
