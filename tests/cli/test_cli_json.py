@@ -40,6 +40,7 @@ CALLS = {
     "sweep status": "{}/sweep",
     "sweep export": "{}/sweep --out {}/sweep.csv",
 }
+pytestmark = pytest.mark.xdist_group("json")  # what follows a fit or a sweep needs it
 PLAN = 'recipe = "tests.sweep.recipes:product"\nseeds = 1\n[grid]\na = [1]\nb = [2]\n'
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
 

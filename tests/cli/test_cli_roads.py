@@ -9,6 +9,7 @@ from tests.cli.folders import everything_below
 
 import globalmin as gm
 from globalmin.cli.roads import check_weight_decay, road_of
+from globalmin.report.words import typeset_sentence
 from globalmin_check import check_file
 
 
@@ -88,7 +89,8 @@ def test_the_default_compares_proves_and_writes_everything(run, table, tmp_path)
     assert found["scores"]["held_out"] is not None
     assert found["baseline"]["scores"]["held_out"] is not None
     page = (out / "report.html").read_text(encoding="utf-8")
-    for text in (found["statement"], "Why this model", "ridge regression", "best constant"):
+    assert typeset_sentence(found["statement"]) in page
+    for text in ("Why this model", "ridge regression", "best constant"):
         assert text in page
     assert found["choice"]["statement"].replace("'", "&#39;") in page
     assert "nothing is proved about other rows" in page
