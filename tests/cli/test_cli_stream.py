@@ -57,6 +57,28 @@ def test_an_additive_network_is_streamed_and_checked_with_its_rows(run, rows, tm
     assert (out / "certificate.gmc").read_bytes() == same.certificate
 
 
+@pytest.mark.parametrize("model", ["quadratic", "additive"])
+def test_new_rows_are_predicted_and_the_model_exported(run, rows, tmp_path, model):
+    """In any order of the columns; onnxruntime says the same within 1e-9, its rounding."""
+    out, new = tmp_path / "o", tmp_path / "new.csv"
+    words = ("-t", "y", "--stream", "--model", model, "--weight-decay", 2, "--out", out)
+    assert f"globalmin predict {out}" in "".join(run("fit", rows, *words).out.split("\n"))
+    X = np.random.default_rng(1).standard_normal((7, 3))
+    lines = [",".join(map(repr, row)) for row in X[:, ::-1].tolist()]
+    new.write_text("\n".join(["c,b,a", *lines]) + "\n")
+    fit_with = gm.fit_stream if model == "quadratic" else gm.fit_additive_stream
+    expected = fit_with(rows, target="y", weight_decay=2.0).predict(X)
+    ended = run("predict", out, new, "--json")
+    assert ended.code == 0
+    assert json.loads(ended.out)["y"] == pytest.approx(expected, rel=1e-12)  # some roundings
+    assert run("export", out, "--out", tmp_path / "m.onnx").code == 0
+    session = pytest.importorskip("onnxruntime").InferenceSession(tmp_path / "m.onnx")
+    fed = {name: X[:, [j]] for j, name in enumerate("abc")}
+    inputs = {i.name: fed.get(i.name, X) for i in session.get_inputs()}
+    (found,) = session.run(None, inputs)[:1]
+    assert np.ravel(found) == pytest.approx(expected, rel=1e-9)
+
+
 def test_the_table_on_screen_names_the_check_with_rows(run, rows, tmp_path):
     ended = run("fit", rows, "-t", "y", "--stream", "--weight-decay", 2, "--out", tmp_path / "o")
     assert ended.code == 0

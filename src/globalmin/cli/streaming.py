@@ -15,6 +15,7 @@ import typer
 from globalmin.cli import terminal
 from globalmin.cli.output import staged_folder
 from globalmin.cli.terminal import print_json, print_rows, working
+from globalmin.estimators.saved import MODEL
 from globalmin.files import canonical_json
 from globalmin.quadratic.stream import StreamedFit, fit_stream
 from globalmin.regularized.stream import AdditiveStreamedFit, fit_additive_stream
@@ -62,6 +63,7 @@ def fit_streamed(options: StreamOptions, *, as_json: bool) -> int:
     with staged_folder(options.out) as staging:
         if fit.certificate is not None:
             fit.save_certificate(staging / CERTIFICATE)
+        fit.save(staging / MODEL)
         (staging / FACTS).write_text(canonical_json(facts) + "\n", encoding="utf-8")
         page, _ = stream_page.render(facts, staging)
         (staging / REPORT).write_text(page, encoding="utf-8")
@@ -141,5 +143,6 @@ def _show(fit: Streamed, options: StreamOptions) -> None:
             ("about", "the sums of the shards; about the rows themselves after", ""),
             ("", check, terminal.COPY),
             ("report", str(options.out / REPORT), terminal.COPY),
+            ("new rows", f"globalmin predict {options.out} NEW.csv", terminal.COPY),
         ]
     )

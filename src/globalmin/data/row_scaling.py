@@ -10,6 +10,7 @@ import numpy as np
 
 from globalmin._options import one_of
 from globalmin._types import Array
+from globalmin.data.preprocessing import Preprocessing
 from globalmin.errors import DataError
 
 LARGEST = 2.0**50  # of a scaled number, so that nothing overflows and underflow is negligible
@@ -55,6 +56,26 @@ class RowScaling:
     def apply(self, rows: Array) -> Array:
         """Scaled rows."""
         return (rows - self.shift) * self.scale
+
+    def preprocessing(self, columns: Sequence[str], *, bias: bool) -> Preprocessing:
+        """The same for a model file, which divides where this multiplies: equal up to rounding.
+
+        Parameters
+        ----------
+        columns : names of the inputs and, last, of the label.
+        bias : whether a constant input 1 is appended.
+        """
+        unit = 1.0 / self.scale
+        return Preprocessing(
+            scaling="standardize",
+            bias=bias,
+            x_shift=self.shift[:-1],
+            x_scale=unit[:-1],
+            y_shift=float(self.shift[-1]),
+            y_scale=float(unit[-1]),
+            feature_names=tuple(columns[:-1]),
+            target_name=columns[-1],
+        )
 
     def bounded(self, rows: Array, columns: Sequence[str]) -> Array:
         """Scaled rows; DataError for a number that is far too large."""

@@ -58,9 +58,10 @@ def require_new(shards: Sequence[KnownShard], known: Sequence[KnownShard]) -> No
 
 
 class ShardedProof:
-    """Verdict, gap and certificate of a fit with the attributes `proof` and `shards`."""
+    """Verdict, gap and files of a fit with the attributes `network`, `proof` and `shards`."""
 
     if TYPE_CHECKING:
+        network: Any
         proof: Any
         shards: Any
 
@@ -99,6 +100,12 @@ class ShardedProof:
             return check_file(
                 self.save_certificate(Path(folder) / "stream.gmc"), rows=rows, shard=shard
             )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the network with its scaling to one file, for `globalmin.load`, `globalmin predict`
+        and `globalmin export`.
+        """
+        self.network.save(path)
 
     def save_certificate(self, path: str | os.PathLike[str]) -> Path:
         """Write the certificate file."""

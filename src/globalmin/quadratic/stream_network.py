@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +12,8 @@ from globalmin._types import Array
 from globalmin.data.row_scaling import RowScaling
 from globalmin.data.row_values import raw_inputs
 from globalmin.linalg.symmetric import factored_forms
+from globalmin.shallow.network import ShallowNetwork
+from globalmin.shallow.storage import save_network
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +56,14 @@ class StreamNetwork:
         return (
             factored_forms(scaled, self.W, self.v) / self.scaling.scale[-1] + self.scaling.shift[-1]
         )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the network with its scaling to one file, for `globalmin.load`, `globalmin predict`
+        and `globalmin export`.
+        """
+        steps = self.scaling.preprocessing(self.columns, bias=self.bias)
+        network = ShallowNetwork(self.W, self.v, "quadratic")
+        save_network(path, network, steps, {"loss": "squared"})
 
     def coefficients(self) -> list[tuple[str, float]]:
         """Of the products, squares and single columns of scaled inputs, in units of the label, the

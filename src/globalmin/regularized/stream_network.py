@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +12,7 @@ from globalmin._types import Array
 from globalmin.data.row_scaling import RowScaling
 from globalmin.data.row_values import raw_inputs
 from globalmin.regularized.network import RegularizedNetwork
+from globalmin.shallow.storage import save_network
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +45,13 @@ class AdditiveStreamNetwork:
         raw, scaling = raw_inputs(X, self.columns[:-1]), self.scaling
         scaled = (raw - scaling.shift[:-1]) * scaling.scale[:-1]
         return self.network.predict(scaled) / scaling.scale[-1] + scaling.shift[-1]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the network with its scaling to one file, for `globalmin.load`, `globalmin predict`
+        and `globalmin export`.
+        """
+        steps = self.scaling.preprocessing(self.columns, bias=False)
+        save_network(path, self.network, steps, {"loss": "squared"})
 
     def curve(self, column: int, low: float, high: float) -> tuple[Array, Array]:
         """What a column adds to the output between two raw numbers, in units of the label and zero
