@@ -12,6 +12,7 @@ from tests.checker.regularized_cases import Case, changed, file_of, golden
 from tests.corpus.whole_files import opened
 from tests.oracles.fraction_checker import check_bytes as slow_check
 
+from globalmin_check.container import Tensor
 from globalmin_check.engine import check_bytes
 
 WORDS = ("increasing", "decreasing", "convex", "concave")
@@ -225,3 +226,18 @@ def test_unused_terms_is_not_about_shapes():
     file = opened(raw)
     file.top["network"]["shapes"] = case.network["shapes"]
     assert verdict(file.sealed()) == "MALFORMED"
+
+
+def test_the_weights_are_read_a_few_times_and_not_once_for_every_column(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """A file of many columns and neurons took their product times the length of a row."""
+    d, calls, row = 24, [], Tensor.row
+    case = Case(
+        np.arange(2.0 * d).reshape(2, d), np.zeros(2), np.eye(d), np.ones(d), bias=np.zeros(d),
+        intercept=0.0, network={"shapes": ["convex"] * d},
+    )  # fmt: skip
+    raw = file_of(case, np.zeros(2))
+    monkeypatch.setattr(Tensor, "row", lambda tensor, i: calls.append(i) or row(tensor, i))
+    assert check_bytes(raw).verdict.value == "ACCEPTED"
+    assert len(calls) <= 4 * d
