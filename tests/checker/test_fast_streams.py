@@ -17,6 +17,7 @@ from globalmin_check.claims.stream_gap import StreamGap
 from globalmin_check.claims.stream_network import Stream, StreamSizes
 from globalmin_check.container import Tensor
 from globalmin_check.engine import check_bytes
+from globalmin_check.fast import streams
 from globalmin_check.fast.products import Products
 from globalmin_check.fast.rounding import NotProved
 from globalmin_check.fast.streams import BoundedSums, _exact_sum, _require_agreement
@@ -315,10 +316,27 @@ def test_numbers_out_of_range_are_not_proved(value: float) -> None:
         summed(cases.Case(rows, (), case.shift, case.scale, case.W, case.v, case.bias))
 
 
+def test_sums_that_are_held_are_added_from_time_to_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long a shard is: the same numbers, and never more than HELD of them are kept."""
+    case = wild(0, n=60, bias=True, fits=False)
+    whole = summed(case, 1)
+    for most in (1, 40, 100):
+        monkeypatch.setattr(streams, "HELD", most)
+        sums = BoundedSums(stream_of(case), Products(b"digest"))
+        for row in case.rows:
+            sums.add(array("d", row.tolist()))
+            assert sum(map(len, sums._found)) < most
+        assert sums.closed() == whole
+        assert sums.closed() == whole
+
+
 def test_without_rows_and_with_few_of_them_the_exact_route_is_taken() -> None:
     case = cases.drawn()
     blob = cases.build(case, with_room(case, 1e-9))
     assert check_bytes(blob).claims[0].route == "exact"
+    floats = check_bytes(blob, route="fast")
+    assert floats.verdict is Verdict.UNDECIDED
+    assert "without rows there are no sums" in floats.reason
     few = check_bytes(blob, rows=cases.given(case.rows))
     assert (few.verdict, few.claims[0].route) == (Verdict.ACCEPTED, "exact")
     stream = stream_of(case)
