@@ -24,6 +24,7 @@ from globalmin_check.fast.cone_rows import Rows, first_rows
 from globalmin_check.fast.rounding import NotProved, U, gamma
 
 F = Fraction
+U_ = Fraction(U)
 BITS = 30
 
 
@@ -154,6 +155,42 @@ def test_without_the_bound_of_rounding_they_would_be_wrong(monkeypatch: pytest.M
     assert wrong > 0
 
 
+def lost_in_a_sum(n: int) -> tuple[list[list[int]], list[int], Fraction]:
+    """One long row, n rows along it of a little less than half a unit of its last place each, and
+    the long row with the other sign; a power of two that is below H, the length of the n.
+    """
+    rows = [[2**70, 0], *([2**17 - 1 - i, 0] for i in range(n)), [2**71, 0]]
+    return rows, [2] * (n + 1) + [-1], F(2 ** (17 + n.bit_length()))
+
+
+def test_a_sum_that_loses_every_term_but_the_first_is_paid_for(monkeypatch: pytest.MonkeyPatch):
+    """Added one after the other the n rows are lost, so S - t is 0, and H is above the bound; a
+    tenth of what Q5 allows for N roundings would prove it.
+    """
+    rows, u, bound = lost_in_a_sum(129)
+    assert bound < 2 * sum(row[0] for row in rows[1:-1]) < F(102, 100) * bound
+    assert not proves(rows, u, bound)
+    assert proves(rows, u, 16 * bound)
+    monkeypatch.setattr(cones, "gamma", lambda m: gamma(m) / 10)
+    assert proves(rows, u, bound)
+
+
+@pytest.mark.parametrize(("p", "count"), [(2, 1), (2, 129), (3, 40), (8, 7), (8, 2**30)])
+def test_what_q5_allows_covers_all_roundings_that_its_proof_counts(p: int, count: int):
+    """In exact rationals: (gamma_M (1 + 2u) + gamma_(p+2)) (sig + 1) . |p_k|, and little more."""
+    rng = np.random.default_rng([p, count])
+    P, sizes = rng.integers(-(2**52), 2**52, (p, p, 3)).astype(float), rng.uniform(0, 9, p)
+    found = cones._allowed(P, sizes, count)
+
+    def exact_gamma(m: int) -> Fraction:
+        return m * U_ / (1 - m * U_)
+
+    wanted = exact_gamma(count + p + 6) * (1 + 2 * U_) + exact_gamma(p + 2)
+    for k, m in product(range(p), range(3)):
+        total = sum(((F(s) + 1) * abs(F(x)) for s, x in zip(sizes, P[k, :, m], strict=True)), F(0))
+        assert wanted * total <= F(float(found[k, m])) <= 3 * wanted * total
+
+
 def exact_sum(values: list[tuple[Fraction, ...]], p: list[Fraction]) -> Fraction:
     """F+(p)."""
     return sum(
@@ -200,9 +237,6 @@ def test_sums_at_rays_are_within_their_bound(seed: int):
             assert value <= wanted + allowed
             below += value < wanted
     assert below > 0
-
-
-U_ = Fraction(U)
 
 
 def test_decided_rows_are_few_where_cones_are_narrow_and_swapped_rows_are_those_of_minus_u():
