@@ -277,6 +277,26 @@ def test_a_split_ray_is_a_positive_combination_in_integers(shift: int):
     assert factor.pop() >= 1
 
 
+def test_entries_of_rays_are_added_without_rounding_or_not_at_all():
+    """Up to 2^52 the sum of two is exact; one above it is refused."""
+    one, other = np.array([[2.0**52], [1.0]]), np.array([[2.0**52 - 1], [0.0]])
+    assert cones._combined(one, other, np.array([0])).ravel().tolist() == [2.0**53 - 1, 1.0]
+    with pytest.raises(NotProved, match="52 bits"):
+        cones._combined(one + 1.0, other, np.array([0]))
+    with pytest.raises(NotProved, match="52 bits"):
+        cones._combined(other, -one - 1.0, np.array([0]))
+
+
+@pytest.mark.parametrize("p", range(2, 9))
+def test_a_vector_of_length_one_in_floats_may_be_too_long(p: int):
+    """Q5 asks for 1 - (2p + 8) u of its square as computed, to the last unit."""
+    P, zero, t = np.eye(p)[:, :, None], np.zeros((p, p, 1)), np.zeros((p, 1))
+    for less, holds in ((0, False), (p + 3, False), (p + 4, True)):
+        q = np.zeros((p, 1))
+        q[0] = 1.0 - less * U
+        assert cones._closed(q, t, P, zero, np.zeros((p, 1))).all() == holds
+
+
 def test_a_vector_longer_than_the_bound_closes_nothing():
     """|q| <= 1 and every ray, with the error of the sums: each side of Q5 alone is not enough."""
     P = np.eye(2)[:, :, None]
