@@ -18,7 +18,7 @@ from tests.oracles.fraction_dual import largest_square
 from globalmin_check import limits
 from globalmin_check.checks import Budget, ExactChecks
 from globalmin_check.claims import dual_cones, shortest_vector
-from globalmin_check.fast import cones
+from globalmin_check.fast import cone_rows, cones
 from globalmin_check.fast.cone_proposals import shortest
 from globalmin_check.fast.cone_rows import Rows, first_rows
 from globalmin_check.fast.rounding import NotProved, U, gamma
@@ -249,6 +249,30 @@ def test_decided_rows_are_few_where_cones_are_narrow_and_swapped_rows_are_those_
     other, _, _ = first_rows(rows, [-x for x in U], F(4**BITS))
     for one, two in zip(first.swapped().open, other.open, strict=True):
         assert np.array_equal(one, two)
+
+
+@pytest.mark.parametrize("at_once", [1, 50, 333])
+def test_directions_that_are_looked_at_in_parts_decide_together(
+    at_once: int, monkeypatch: pytest.MonkeyPatch
+):
+    """A row that is active, or not, at the last rays only stays open."""
+    Z, u = integers(2, 40, 3)
+    rows, U = [[int(x) for x in row] for row in Z], [int(x) for x in u]
+    first, _, _ = first_rows(rows, U, F(4**BITS))
+    rays = np.rint(np.random.default_rng(0).uniform(1, 2**20, (3, 12)))
+    whole, sums = first.inside(rays), first.sums(0, rays)
+    assert 0 < whole.count < first.count
+    monkeypatch.setattr(cone_rows, "AT_ONCE", at_once)
+    parts = first.inside(rays)
+    assert first.sums(0, rays) == pytest.approx(sums, rel=1e-13)
+    for half in (0, 1):
+        assert np.array_equal(parts.open[half], whole.open[half])
+        assert np.array_equal(parts.base[half], whole.base[half])
+        T = first.open[half] @ rays
+        changing = (T.min(axis=1) < 0) & (T.max(axis=1) > 0)
+        assert np.array_equal(whole.open[half], first.open[half][changing])
+        active = first.open[half][T.min(axis=1) >= 0].sum(axis=0)
+        assert whole.base[half] == pytest.approx(active, rel=1e-13)
 
 
 def test_equal_rows_are_added_up_and_rows_without_weight_are_no_rows():
