@@ -145,7 +145,32 @@ def test_every_rounding_of_the_outputs_has_its_room(k: int) -> None:
     case = wild(k, k=k, bias=True, fits=False)
     block = BoundedSums(stream_of(case), Widened(0.0))._rows(case.rows)
     sizes = np.square(block.X @ case.W.T) @ np.abs(case.v)
+    wanted = U * ((k + 5) * sizes + 3 * np.abs(block.y) + 2 * np.abs(block.r))
+    assert block.dr == pytest.approx(wanted, rel=1e-9)  # as the page says
     assert (block.dr >= U * ((k + 2) * sizes + 2 * np.abs(block.y) + np.abs(block.r))).all()
+
+
+@pytest.mark.parametrize("n", [1, 3, 2048])
+@pytest.mark.parametrize("away", [0.0, 1e-20, 1e-3])
+def test_bounds_of_sums_are_those_of_the_page(n: int, away: float) -> None:
+    """In exact rationals, whatever the order of summation does: at least the right sides, and at
+    most a millionth more.
+    """
+    rng = np.random.default_rng(n)
+    X, y, r = rng.standard_normal((n, 3)), rng.standard_normal(n), rng.standard_normal(n)
+    dr = away * rng.uniform(0.5, 1.0, n)
+    found = streams._errors(streams.Block(X, y, r, dr), n)
+    u, wanted = Fraction(U), [Fraction(0)] * 3
+    for x, label, residual, radius in zip(
+        X.tolist(), y.tolist(), r.tolist(), dr.tolist(), strict=True
+    ):
+        a, b, e = abs(Fraction(residual)), abs(Fraction(label)), Fraction(radius)
+        q = sum((Fraction(entry) ** 2 for entry in x), Fraction(0))
+        wanted[0] += (n + 4) * u * a * a + e * (2 * a + e)
+        wanted[1] += (n + 8) * u * a * b + Fraction(101, 100) * e * b
+        wanted[2] += q * ((n + 12) * u * a + Fraction(101, 100) * e)
+    for bound, right in zip(found, wanted, strict=True):
+        assert right <= Fraction(bound) <= right * (1 + Fraction(1, 10**6))
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -314,6 +339,20 @@ def test_numbers_out_of_range_are_not_proved(value: float) -> None:
     rows[2, 0] = value
     with pytest.raises(NotProved, match="above 2\\^100"):
         summed(cases.Case(rows, (), case.shift, case.scale, case.W, case.v, case.bias))
+
+
+def test_residuals_out_of_range_are_not_proved() -> None:
+    """Beyond 2^300 underflow and overflow are not covered by the page."""
+    one, zero = np.ones(2), np.zeros(2)
+    for power, holds in ((38, True), (60, False)):
+        W, v = np.array([[2.0**60]]), np.array([2.0**power])
+        case = cases.Case(np.array([[2.0**70, 1.0]]), (), zero, one, W, v, bias=False)
+        if holds:
+            squares, _, _, alpha, *_ = summed(case)
+            assert abs((Fraction(2) ** (260 + power) - 1) ** 2 - squares) <= alpha
+            continue
+        with pytest.raises(NotProved, match="above 2\\^300"):
+            summed(case)
 
 
 def test_sums_that_are_held_are_added_from_time_to_time(monkeypatch: pytest.MonkeyPatch) -> None:

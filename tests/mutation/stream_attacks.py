@@ -141,7 +141,8 @@ def hostile(rng: Rng, case: cases.Case) -> tuple[str, bytes]:
     """A file of the stream, all of whose radii are wide but one; and which mode that has."""
     d, shards = case.W.shape[1], case.shards()
     found = [case.sums(rows) for rows in shards]
-    squares, products = (_stored(rng, np.array([float(f[j]) for f in found])) for j in (0, 1))
+    squares = _stored(rng, np.array([float(A) for A, _, _ in found]))
+    products = _stored(rng, np.array([float(B) for _, B, _ in found]))
     moments = _stored(rng, np.array([[float(z) for z in f[2]] for f in found]))
     pairs, radii = list(zip(*np.triu_indices(d), strict=True)), np.zeros((len(shards), 3))
     target, which, mode = (
