@@ -9,13 +9,12 @@ from typing import Any, cast
 import numpy as np
 import pytest
 from tests.checker import stream_cases as cases
+from tests.checker.stream_sums import frobenius, stream_of, tensor
 
 from globalmin_check import Verdict
 from globalmin_check.checks import Budget, ExactChecks
 from globalmin_check.claims.shard_rows import BLOCK
 from globalmin_check.claims.stream_gap import StreamGap
-from globalmin_check.claims.stream_network import Stream, StreamSizes
-from globalmin_check.container import Tensor
 from globalmin_check.engine import check_bytes
 from globalmin_check.fast import streams
 from globalmin_check.fast.products import Products
@@ -23,20 +22,6 @@ from globalmin_check.fast.rounding import NotProved
 from globalmin_check.fast.streams import BoundedSums, _exact_sum, _require_agreement
 
 U = 2.0**-53
-
-
-def tensor(values: np.ndarray) -> Tensor:
-    flat = array("d", values.ravel().tolist())
-    return Tensor("F64", values.shape, flat, memoryview(flat.tobytes()))
-
-
-def stream_of(case: cases.Case) -> Stream:
-    k, d = case.W.shape
-    width = case.rows.shape[1]
-    shift, scale, W, v = map(tensor, (case.shift, case.scale, case.W, case.v))
-    sizes = StreamSizes(len(case.rows), d, k, shards=1)
-    names = tuple(f"x{j}" for j in range(width))
-    return Stream("quadratic", Fraction(1), case.bias, sizes, shift, scale, W, v, "", names)
 
 
 def wild(seed: int, n: int = 12, q: int = 3, k: int = 2, *, bias: bool, fits: bool) -> cases.Case:
@@ -60,14 +45,6 @@ def summed(case: cases.Case, block: int = BLOCK) -> list[Fraction]:
     for start in range(0, len(case.rows), block):
         sums.add(array("d", case.rows[start : start + block].ravel().tolist()))
     return sums.closed()
-
-
-def frobenius(d: int, differences: list[Fraction]) -> float:
-    pairs = zip(*np.triu_indices(d), strict=True)
-    found = sum(
-        ((1 + int(i < j)) * e * e for (i, j), e in zip(pairs, differences, strict=True)), Fraction()
-    )
-    return float(found) ** 0.5
 
 
 @pytest.mark.parametrize("seed", range(40))

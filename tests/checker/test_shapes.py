@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.checker.regularized_cases import Case, changed, file_of, golden
+from tests.checker.several_cases import golden_softmax
 from tests.corpus.whole_files import opened
 from tests.oracles.fraction_checker import check_bytes as slow_check
 
@@ -203,6 +204,43 @@ def test_malformed_shapes(edit: dict[str, Any]):
     file = opened(file_of(*golden()))
     file.top["network"] |= edit
     assert verdict(file.sealed()) == "MALFORMED"
+
+
+def beside(part: str) -> tuple[Case, np.ndarray]:
+    """A class that shapes exclude."""
+    case, u = golden()
+    if part == "linear":
+        return replace(case, linear=np.zeros(1)), 0 * u
+    if part == "penalized linear":
+        rule = {"linear": "penalized", "k1": Fraction(1)}
+        return replace(case, linear=np.zeros(1), network=case.network | rule), u
+    if part == "no biases":
+        return replace(case, bias=None), u
+    if part == "pairs":
+        X, W = np.hstack([case.X, case.X]), np.hstack([case.W, 0 * case.W])
+        return replace(case, X=X, W=W, network=case.network | {"groups": [[0, 1]]}), u / 4
+    return replace(case, network=case.network | {part: "nonnegative"}), u
+
+
+@pytest.mark.parametrize("part", ["linear", "penalized linear", "no biases", "pairs", "heads"])
+def test_classes_that_have_no_shapes(part: str):
+    """The same file is accepted without them."""
+    case, u = beside(part)
+    raw = file_of(case, u, "cones" if part == "pairs" else "columns")
+    assert verdict(raw) == "ACCEPTED"
+    file = opened(raw)
+    file.top["network"]["shapes"] = ["convex"] + ["none"] * (case.X.shape[1] - 1)
+    assert verdict(file.sealed()) == "MALFORMED"
+    assert "shapes does not fit" in check_bytes(file.sealed()).reason
+
+
+def test_several_outputs_have_no_shapes():
+    raw = file_of(*golden_softmax())
+    assert verdict(raw) == "ACCEPTED"
+    file = opened(raw)
+    file.top["network"]["shapes"] = ["convex"]
+    assert verdict(file.sealed()) == "MALFORMED"
+    assert "shapes does not fit" in check_bytes(file.sealed()).reason
 
 
 def test_malformed_constraints_and_witnesses():

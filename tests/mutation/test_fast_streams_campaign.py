@@ -12,12 +12,13 @@ from collections import Counter
 import numpy as np
 import pytest
 from tests.checker import stream_cases as cases
-from tests.checker.test_fast_streams import NotProved, frobenius, stream_of
+from tests.checker.stream_sums import frobenius, stream_of
 from tests.figures import Record, record_hostile
 from tests.mutation.stream_attacks import KINDS, hostile, stream
 
 from globalmin_check.engine import check_bytes
 from globalmin_check.fast.products import Products
+from globalmin_check.fast.rounding import NotProved
 from globalmin_check.fast.streams import BoundedSums
 
 SEED = 8812
