@@ -123,7 +123,7 @@ def test_every_rounding_of_the_outputs_has_its_room(k: int) -> None:
     block = BoundedSums(stream_of(case), Widened(0.0))._rows(case.rows)
     sizes = np.square(block.X @ case.W.T) @ np.abs(case.v)
     wanted = U * ((k + 5) * sizes + 3 * np.abs(block.y) + 2 * np.abs(block.r))
-    assert block.dr == pytest.approx(wanted, rel=1e-9)  # as the page says
+    assert block.dr == pytest.approx(wanted, rel=1e-9, abs=0.0)  # as the page says
     assert (block.dr >= U * ((k + 2) * sizes + 2 * np.abs(block.y) + np.abs(block.r))).all()
 
 
