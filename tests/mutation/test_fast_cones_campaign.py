@@ -12,6 +12,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from tests.checker.regularized_cases import Case
+from tests.corpus.whole_files import opened
 from tests.figures import Record, record_hostile
 from tests.mutation import regularized_instances
 from tests.mutation.regularized_attacks import hostile
@@ -129,6 +130,26 @@ def test_files_at_the_edge_of_the_exact_maximum(number: int):
         raw = written(edge, options | {"constraint": "cones"})
         verdict = compared(raw, counts, f"file {number}, room {room}")
         assert verdict == "ACCEPTED" if room > 0 else verdict != "ACCEPTED", (number, room)
+
+
+@pytest.mark.parametrize("constraint", ["cones", "unused"])
+def test_bounds_too_good_by_a_hair_are_not_accepted_whatever_the_cones_say(constraint: str):
+    """p_up and p_low are tested in balls at every precision, the gap in rationals."""
+    tried = 0
+    for number in range(40):
+        rng = np.random.default_rng([SEED + 2, number])
+        raw = written(*honest(rng, constraint))
+        if check_bytes(raw, route="fast").verdict.value != "ACCEPTED":
+            continue
+        for name, hair in (("p_up", -1), ("p_low", 1), ("gap", -1)):
+            file = opened(raw)
+            file.claim[name] = str(Fraction(file.claim[name]) + Fraction(hair, 10**60))
+            if name != "gap":  # so that only this bound is wrong
+                file.claim["gap"] = str(Fraction(file.claim["gap"]) + 1)
+            lied = check_bytes(file.sealed(), route="fast")
+            assert lied.verdict.value in ("UNDECIDED", "REJECTED"), (number, name)
+        tried += 1
+    assert tried >= 5
 
 
 @pytest.mark.campaign
