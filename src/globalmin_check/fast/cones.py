@@ -77,8 +77,6 @@ def cones_hold(
 
 def _search(rows: Rows, sizes: Floats, count: int, checks: ExactChecks) -> None:
     """Q6 for one sign: NotProved unless every cone is closed."""
-    eps = 2.0 * gamma(count + len(sizes) + 10)
-    margin = sizes + 1.0
     stack, searched = [_orthants(rows, len(sizes))], 0
     while stack:
         piece = stack.pop()
@@ -89,7 +87,7 @@ def _search(rows: Rows, sizes: Floats, count: int, checks: ExactChecks) -> None:
         searched += m
         need(searched <= limits.FAST_CONES, f"more than {limits.FAST_CONES} cones are needed")
         checks.charge(m * len(sizes) * (1 + len(sizes) * piece.rows.count // WORK))
-        left = _unclosed(piece, eps, margin)
+        left = _unclosed(piece, sizes, count)
         if left.P.shape[2]:
             stack.append(_split(left))
 
@@ -103,7 +101,7 @@ def _orthants(rows: Rows, p: int) -> Piece:
     return Piece(rows, P, S, len(signs))
 
 
-def _unclosed(piece: Piece, eps: float, margin: Floats) -> Piece:
+def _unclosed(piece: Piece, sizes: Floats, count: int) -> Piece:
     """The cones of the piece that no tangent and vector q are found for."""
     P, S, rows = piece.P, piece.S, piece.rows
     lengths = np.sqrt((P * P).sum(axis=1))
@@ -112,7 +110,7 @@ def _unclosed(piece: Piece, eps: float, margin: Floats) -> Piece:
     above = heights[:, 0] - heights[:, 1] > 1.0
     need(not above.any(), "H_g(u) seems to exceed the bound at a direction")
     gram = np.einsum("kjm,ljm->klm", units, units)
-    allowed = eps * np.einsum("j,kjm->km", margin, np.abs(P))  # right side of Q5
+    allowed = _allowed(P, sizes, count)
     spare = 1.5 * allowed / lengths
     is_open, places = np.ones(P.shape[2], bool), np.arange(P.shape[2])
     toward, active = units.sum(axis=0), np.ones(lengths.shape, bool)
@@ -133,6 +131,12 @@ def _unclosed(piece: Piece, eps: float, margin: Floats) -> Piece:
         if not len(places):
             break
     return Piece(rows, P[:, :, is_open], S[..., is_open], piece.born)
+
+
+def _allowed(P: Floats, sizes: Floats, count: int) -> Floats:
+    """The right side of Q5 at the rays P of every cone, for so many rows."""
+    eps = 2.0 * gamma(count + len(sizes) + 10)
+    return eps * np.einsum("j,kjm->km", sizes + 1.0, np.abs(P))
 
 
 def _share(q: Floats, change: Floats) -> Floats:

@@ -55,7 +55,9 @@ KINDS: dict[str, FastKind] = {
     "unused-terms": FastKind(
         dual.check_unused, dual.needed_bytes, dual.flops, dual.exact_unused, dual.why_not
     ),
-    "stream-gap": FastKind(streams.check, streams.needed_bytes, streams.flops, stream_gap.of_file),
+    "stream-gap": FastKind(
+        streams.check, streams.needed_bytes, streams.flops, stream_gap.of_file, streams.why_not
+    ),
 }
 
 
