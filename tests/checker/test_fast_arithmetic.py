@@ -240,12 +240,41 @@ def test_right_products_are_confirmed_at_all_scales():
         span = (2, 20, 100)[trial % 3]
         A, B = wild(rng, (9, 40), -span, 10), wild(rng, (40, 7), -span, 10)
         assert np.array_equal(Products(bytes([trial])).product(A, B), A @ B)
-        L = np.tril(wild(rng, (30, 30), -span, 1))
-        strips = products.SymmetricStrips(L, Products(bytes([trial])), triangular=True)
-        for start, end in ((0, 11), (11, 22), (22, 30)):
+        strips = products.SymmetricStrips(A, Products(bytes([trial])))
+        for start, end in ((0, 4), (4, 9)):
             found = strips.strip(start, end)
-            size = (np.abs(L) @ np.abs(L.T))[start:end, :end]
-            assert (np.abs(found - (L @ L.T)[start:end, :end]) <= 64 * U * size).all()  # Lemma A
+            size = (np.abs(A) @ np.abs(A.T))[start:end, :end]
+            assert (np.abs(found - (A @ A.T)[start:end, :end]) <= 90 * U * size).all()  # Lemma A
+        L = np.tril(wild(rng, (30, 30), -span, 1))
+        lower = products.LowerGram(30, Products(bytes([trial])))
+        for start, end in BLOCKS:
+            lower.confirm(L[start:end, :end], L[start:] @ L[start:end].T)
+
+
+BLOCKS = ((0, 11), (11, 22), (22, 30))
+
+
+def test_a_wrong_entry_of_a_product_given_by_columns_is_seen():
+    """Wherever it stands: the rows of a block are confirmed when the block is complete."""
+    rng = np.random.default_rng(SEED)
+    for trial in range(60):
+        L = np.tril(rng.normal(size=(30, 30)))
+        j = int(rng.integers(30))
+        block = next(block for block in BLOCKS if block[0] <= j < block[1])
+        i = int(rng.integers(block[0], 30))
+        last = next(end for start, end in BLOCKS if start <= i < end)
+        size = (np.abs(L[i, :last]) @ np.abs(L[:last, :last]).T).sum()
+        lower = products.LowerGram(30, Products(bytes([trial])))
+
+        def confirm(*, L=L, i=i, j=j, size=size, lower=lower) -> None:
+            for start, end in BLOCKS:
+                G = L[start:] @ L[start:end].T
+                if start <= j < end:
+                    G[i - start, j - start] += 1000 * 3 * 68 * U * size
+                lower.confirm(L[start:end, :end], G)
+
+        with pytest.raises(NotProved, match="projections"):
+            confirm()
 
 
 def test_tiles_give_the_product(monkeypatch: pytest.MonkeyPatch):

@@ -155,8 +155,9 @@ def exp_below_zero_pair(a: Pair) -> Pair:
     number = q.astype(np.int64)
     high, rest = _powers()
     place, power = number & (_PARTS - 1), number >> int(math.log2(_PARTS))
-    p = multiply(p, Pair(high[place], rest[place]))
-    return Pair(np.ldexp(p.h, power), np.ldexp(p.l, power))
+    p = multiply(p, Pair(high.take(place), rest.take(place)))
+    scale = ((power + 1023) << 52).view(np.float64)  # 2^power, -867 at the least
+    return Pair(p.h * scale, p.l * scale)
 
 
 @cache
