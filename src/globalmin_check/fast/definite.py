@@ -183,9 +183,10 @@ def _columns(S: Floats) -> tuple[Floats, Floats]:
     makes it.
     """
     m = S.shape[1]
-    top = np.tril(np.linalg.cholesky(S[:m]))
+    top = np.tril(np.asarray(np.linalg.cholesky(S[:m]), np.float64))
     inverse = np.linalg.inv(top).T
-    L = np.concatenate([top, S[m:] @ inverse])
+    L = np.empty_like(S)
+    L[:m], L[m:] = top, S[m:] @ inverse
     product = tiled(L, top.T)
     missing = S[m:] - product[m:]
     if np.abs(missing).max(initial=0.0) <= NEAR * S.diagonal().max():

@@ -113,7 +113,6 @@ def _assemble(point: LinearizedPoint, lipschitz: LipschitzWitness) -> Claim:
         "h": lipschitz.Lip * point.newton.e_above / point.a,
         "rho": lipschitz.rho,
         "residual_norm": point.g,
-        "lambda_max": point.gram.extremes[1],
     }
     tensors: dict[str, Tensor] = {**point.witness(), "z": point.newton.z, **lipschitz.tensors()}
     return Claim(

@@ -97,6 +97,12 @@ class LinearizedPoint:
         """The tensor `C_a`, where it is stored."""
         return {"C_a": self.lower.C} if self.lower.C.size else {}
 
+    @property
+    def noise(self) -> float:
+        """Estimated error of K z for a unit vector z in floats."""
+        gram = self.gram
+        return gram.rounding + len(gram.values) * EPS * gram.norm
+
     @cached_property
     def newton(self) -> NewtonStep:
         """The Newton step, measured on first use."""
@@ -344,7 +350,7 @@ def _energy_and_rest(point: LinearizedPoint, z: Array) -> tuple[float, float]:
         noise = 4.0 * EPS * point.gram.extremes[1]
     else:
         image = point.gram.values @ z
-        noise = point.gram.noise
+        noise = point.noise
     return max(float(z @ image), 0.0) + noise * size**2, float(
         np.linalg.norm(point.residual.r - image)
     ) + noise * size
