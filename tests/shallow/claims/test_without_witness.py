@@ -9,6 +9,7 @@ import globalmin as gm
 from globalmin.linalg.positive_definite import Gram, ball_matrix, shift_without_witness
 from globalmin.linalg.spectrum import extremes_by_iteration, lowest_by_iteration
 from globalmin.proving.certificate import refuse_if_too_large
+from globalmin.shallow.claims.high_precision import precise_residual
 from globalmin.shallow.claims.linearized_point import STORED_ROWS, fast_radius, is_fast, measure
 from globalmin_check import check_file
 
@@ -40,6 +41,21 @@ def test_small_files_and_other_activations_keep_their_witness():
         other = gm.ShallowNetwork(network.W, network.v, name)
         assert not is_fast(other, 10**4)
     assert measure(network, data, witness=True).version == 1
+
+
+def test_small_residuals_are_found_by_pairs_and_smaller_ones_by_balls():
+    """The measured residual is that of balls to the margin of the claims, whoever computed it."""
+    network, data = fitted(60)
+    balls = precise_residual(network, data.X, data.y)
+    found = measure(network, data).residual
+    assert found.radius.min() > balls.radius.max()  # pairs
+    assert np.linalg.norm(found.r - balls.r) <= 1e-9 * np.linalg.norm(balls.r)
+    assert balls.norm_above() <= found.norm_above() <= balls.norm_above() * (1 + 2e-9)
+    zero = gm.ShallowNetwork(np.eye(3), np.ones(3), "quadratic")
+    X = np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 2.0]])
+    exact = measure(zero, gm.Dataset.from_preprocessed(X, np.array([2.0, 5.0]))).residual
+    assert not exact.radius.any()
+    assert not exact.r.any()
 
 
 def test_the_size_limit_is_memory_where_the_fast_route_knows_the_claim():
