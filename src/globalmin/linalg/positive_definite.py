@@ -102,7 +102,7 @@ class Gram:
         """Smallest eigenvalue to five digits; of a large matrix at a part of the price of both
         extremes.
         """
-        if np.isfinite(self.values).all() and len(self.values) > ALL_EIGENVALUES:
+        if math.isfinite(self.norm) and len(self.values) > ALL_EIGENVALUES:
             from globalmin.linalg.spectrum import lowest_by_iteration
 
             found = None if self.factor is None else lowest_by_iteration(self.factor)
@@ -113,7 +113,7 @@ class Gram:
     @cached_property
     def highest(self) -> float:
         """Largest eigenvalue to seven digits, of a large matrix without the smallest one."""
-        if np.isfinite(self.values).all() and len(self.values) > ALL_EIGENVALUES:
+        if math.isfinite(self.norm) and len(self.values) > ALL_EIGENVALUES:
             from globalmin.linalg.spectrum import highest_by_iteration
 
             found = highest_by_iteration(self.values)
