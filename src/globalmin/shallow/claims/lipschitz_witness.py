@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 SVEC_LIMIT = 1300  # side N = d(d+1)/2 up to which the sharper bound is affordable for the checker
-_OVERSHOOT = 1e-3
+OVERSHOOT = 1e-3  # of a step of the walk, so that it ends
 _STEPS = 60
 
 
@@ -154,5 +154,5 @@ def _walk(
             return witness
         if math.isinf(needed):
             return None
-        rho = needed * (1.0 + _OVERSHOOT)
+        rho = needed * (1.0 + OVERSHOOT)
     return None
