@@ -166,17 +166,14 @@ def _tensor(entry: object, where: str, body: memoryview, position: int) -> tuple
     values = array(_TYPECODES[dtype], raw.tobytes())
     if sys.byteorder == "big":  # pragma: no cover
         values.byteswap()
-    if dtype == "F64" and not _all_finite(raw, values):
+    # NaNs and infinities have seven ones after the sign, of numbers only those from 2^1009 on
+    if (
+        dtype == "F64"
+        and (0x7F in (tops := raw.tobytes()[7::8]) or 0xFF in tops)
+        and not all(map(isfinite, values))
+    ):
         raise Malformed(f"{where} contains a NaN or an infinity")
     return Tensor(dtype, shape, values, raw), offsets[1]
-
-
-def _all_finite(raw: memoryview, values: array) -> bool:
-    """Whether no double is a NaN or an infinity: these have seven ones after the sign, and so have
-    only numbers above 2^1000 besides.
-    """
-    tops = raw.tobytes()[7::8]
-    return (0x7F not in tops and 0xFF not in tops) or all(map(isfinite, values))
 
 
 def _lengths(values: list[object], where: str) -> tuple[int, ...]:
