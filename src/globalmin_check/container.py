@@ -166,7 +166,12 @@ def _tensor(entry: object, where: str, body: memoryview, position: int) -> tuple
     values = array(_TYPECODES[dtype], raw.tobytes())
     if sys.byteorder == "big":  # pragma: no cover
         values.byteswap()
-    if dtype == "F64" and not all(map(isfinite, values)):
+    # NaNs and infinities have seven ones after the sign, of numbers only those from 2^1009 on
+    if (
+        dtype == "F64"
+        and (0x7F in (tops := raw.tobytes()[7::8]) or 0xFF in tops)
+        and not all(map(isfinite, values))
+    ):
         raise Malformed(f"{where} contains a NaN or an infinity")
     return Tensor(dtype, shape, values, raw), offsets[1]
 

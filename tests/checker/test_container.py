@@ -173,6 +173,19 @@ def test_nan_and_infinities_are_refused_before_arithmetic(value: float) -> None:
         read(gmc.container({"t": np.array([1.0, value])}, None))
 
 
+@pytest.mark.parametrize("bits", [0x7FF0 << 48, 0xFFF0 << 48, (0x7FF0 << 48) + 1, 2**64 - 1])
+@pytest.mark.parametrize("place", [0, 5, 8])
+def test_every_kind_of_nan_and_infinity_is_seen_wherever_it_stands(bits: int, place: int) -> None:
+    values = np.full(9, 2.0**1023)
+    values[::2] = -np.finfo(np.float64).max
+    assert list(read(gmc.container({"t": values}, None))[1]["t"].values) == values.tolist()
+    for others in (values, np.arange(9.0)):
+        spoiled = others.copy()
+        spoiled.view(np.uint64)[place] = bits
+        with pytest.raises(Malformed, match="NaN or an infinity"):
+            read(gmc.container({"t": spoiled}, None))
+
+
 @pytest.mark.parametrize(
     "header",
     [b"[]", b"1", b'"x"', b"null", b"", b"{", b'{"a":1,"a":1}', b'{"\xc3\xa9":1}', b"{}\n"],

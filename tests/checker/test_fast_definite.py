@@ -10,7 +10,7 @@ import pytest
 from flint import arb, fmpq
 
 from globalmin_check.balls import precision
-from globalmin_check.fast import definite
+from globalmin_check.fast import definite, products
 from globalmin_check.fast.definite import Dense, GramMatrix, prove_above, row_sums_up
 from globalmin_check.fast.products import Products
 from globalmin_check.fast.rounding import Floats, NotProved
@@ -246,12 +246,95 @@ def test_row_sums_of_strips_are_those_of_the_whole_matrix():
     assert np.array_equal(rows, A.sum(axis=1))
 
 
-def test_sizes_of_a_factor_are_at_least_their_sums_in_every_row(monkeypatch: pytest.MonkeyPatch):
-    L = np.tril(np.random.default_rng(SEED).normal(size=(23, 23)))
-    exact = [[abs(Fraction(x)) for x in row] for row in L.tolist()]
-    columns = [sum((row[j] for row in exact), Fraction(0)) for j in range(23)]
-    for strip in (256, 7):
-        monkeypatch.setattr(definite, "STRIP", strip)
-        for row, found in zip(exact, definite._size_sums(L).tolist(), strict=True):
-            true = sum((a * b for a, b in zip(row, columns, strict=True)), Fraction(0))
-            assert true <= Fraction(found) <= true * Fraction(1 + 1e-12)
+@pytest.mark.parametrize("block", [256, 7, 1])
+def test_sums_over_a_factor_are_those_of_exact_numbers(monkeypatch: pytest.MonkeyPatch, block: int):
+    """|T - L L^T| and |L| |L|^T in every row, from the L that was left in T."""
+    monkeypatch.setattr(definite, "BLOCK", block)
+    n = 23
+    B = np.random.default_rng(SEED).normal(size=(n, n + 2))
+    T = B @ B.T
+    L = T.copy()
+    rows, sizes = definite._factor(L, Products(b""))
+    L = [[Fraction(x) for x in row] for row in np.tril(L).tolist()]
+    columns = [sum((abs(row[j]) for row in L), Fraction(0)) for j in range(n)]
+    for i in range(n):
+        true = sum((abs(a) * b for a, b in zip(L[i], columns, strict=True)), Fraction(0))
+        assert true <= Fraction(float(sizes[i])) <= true * Fraction(1 + 1e-12)
+        lost = sum(
+            abs(
+                Fraction(float(T[i, j]))
+                - sum((a * b for a, b in zip(L[i], L[j], strict=True)), Fraction(0))
+            )
+            for j in range(n)
+        )
+        rounding = Fraction(rounding_unit(n)) * true
+        assert abs(lost - Fraction(float(rows[i]))) <= rounding
+        assert rows[i] <= rounding
+
+
+def rounding_unit(n: int) -> float:
+    """Lemma A."""
+    return (n + 2) * 2.0**-53
+
+
+@pytest.mark.parametrize("block", [256, 7])
+def test_sums_over_columns_of_a_lower_triangle_are_those_of_the_matrix(block: int):
+    B = np.random.default_rng(SEED).integers(-9, 10, (23, 23)).astype(float)
+    A = np.abs(B + B.T)
+    rows = np.zeros(23)
+    for start in range(0, 23, block):
+        definite._add_sums_of_columns(rows, A[start:, start : start + block].copy(), start)
+    assert np.array_equal(rows, A.sum(axis=1))
+
+
+@pytest.mark.parametrize("part", ["with the finished columns", "with the square on top"])
+def test_a_wrong_product_inside_the_factorization_is_seen(
+    monkeypatch: pytest.MonkeyPatch, part: str
+):
+    """The error is put where it makes a matrix that is not positive definite look so: either the
+    projections see it, or the factor does not fit.
+    """
+    n = 40
+    B = np.random.default_rng(SEED).normal(size=(n, 2 * n))
+    A = B @ B.T
+    A -= (np.linalg.eigvalsh(A)[0] + 1.0) * np.eye(n)  # least eigenvalue -1
+    honest = products.tiled
+    monkeypatch.setattr(definite, "BLOCK", 16)
+
+    def wrong(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        C = honest(left, right)
+        inner, columns = right.shape
+        if inner > columns if "finished" in part else inner == columns and len(left) == n:
+            C[np.arange(min(C.shape)), np.arange(min(C.shape))] -= 2.0
+        return C
+
+    assert not proves(A)
+    monkeypatch.setattr(definite, "tiled", wrong)
+    seen = []
+    agree = products._agree
+
+    def told(*sides: np.ndarray) -> None:
+        try:
+            agree(*sides)
+        except NotProved:
+            seen.append(1)
+            raise
+
+    monkeypatch.setattr(products, "_agree", told)
+    assert not proves(A)
+    assert seen
+
+
+def test_a_matrix_whose_factor_needs_the_second_step_is_proved(monkeypatch: pytest.MonkeyPatch):
+    """Columns that the inverse of a badly conditioned square leaves far from the matrix."""
+    n = 150
+    rng = np.random.default_rng(SEED)
+    Q = np.linalg.qr(rng.normal(size=(n, n)))[0]
+    A = (Q * np.geomspace(1e-9, 1.0, n)) @ Q.T
+    A = (A + A.T) / 2
+    assert proves(A, 5e-10)
+    monkeypatch.setattr(definite, "NEAR", np.inf)
+    rough = definite._factor(A.copy(), Products(b""))[0]
+    monkeypatch.setattr(definite, "NEAR", 0.0)
+    fine = definite._factor(A.copy(), Products(b""))[0]
+    assert fine.max() < rough.max() / 2

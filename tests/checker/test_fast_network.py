@@ -11,8 +11,8 @@ from tests.checker.problem_cases import problem
 
 from globalmin_check.balls import precision, root, sum_of_squares
 from globalmin_check.fast.definite import prove_above
-from globalmin_check.fast.elementary import slopes
-from globalmin_check.fast.linearization import Linearization
+from globalmin_check.fast.elementary import Enclosed, slopes
+from globalmin_check.fast.linearization import Linearization, norm_square
 from globalmin_check.fast.products import Products
 from globalmin_check.fast.rounding import NotProved
 from globalmin_check.network import Tangent
@@ -155,6 +155,29 @@ def check_rows(found: object, true: list[list[arb]]) -> None:
         # "rows" multiplies the weights by |x|^2 rounded up, a part in 1e12 of the entries above
         slack = arb(1e-12) * sum((abs(x) for x in true[i][: i + 1]), arb(0))
         assert not total > arb(float(bounds[i])) + slack
+
+
+@pytest.mark.parametrize("size", [1e-250, 1e-8, 1.0, 1e100])
+def test_sums_of_squares_hold_every_true_one_and_are_sharp(size: float):
+    rng = np.random.default_rng(SEED)
+    for share in (0.0, 1e-12, 0.3):
+        values = rng.normal(size=(4, 25)) * size
+        radii = np.abs(values) * share
+        with precision(400):
+            found = norm_square(Enclosed(values, radii))
+            for sign in (-1, 0, 1):
+                ends = [
+                    arb(v) + sign * arb(r)
+                    for v, r in zip(values.ravel().tolist(), radii.ravel().tolist(), strict=True)
+                ]
+                true = sum_of_squares(ends)
+                assert inside(true, found)
+            if size > 1e-100:
+                spread = (2 * share + share**2 + 1e-15) * float(sum_of_squares(ends).mid())
+                assert float(found.rad()) <= 1.01 * spread
+    for bad in (np.nan, np.inf):
+        with np.errstate(invalid="ignore"):
+            assert not norm_square(Enclosed(np.array([1.0, bad]), np.zeros(2))).is_finite()
 
 
 def test_slopes_of_an_activation_that_is_not_known_are_not_proved():

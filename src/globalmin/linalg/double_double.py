@@ -36,11 +36,17 @@ def _sum(a: Array, b: Array) -> Double:
     return Double(s, (a - (s - t)) + (b - t))
 
 
-def _product(a: Array, b: Array) -> Double:
-    """Exact product."""
+def _halves(a: Array) -> tuple[Array, Array]:
+    """Two numbers of 26 bits whose sum it is."""
+    c = a * 134217729.0
+    top = c - (c - a)
+    return top, a - top
+
+
+def _product(a: Array, b: Array, halves: tuple[Array, Array] | None = None) -> Double:
+    """Exact product; `halves` are those of b."""
     p = a * b
-    a1, b1 = (x * 134217729.0 - (x * 134217729.0 - x) for x in (a, b))
-    a2, b2 = a - a1, b - b1
+    (a1, a2), (b1, b2) = _halves(a), halves or _halves(b)
     return Double(p, ((a1 * b1 - p) + a1 * b2 + a2 * b1) + a2 * b2)
 
 
@@ -50,12 +56,31 @@ def plus(a: Double, b: Double) -> Double:
     return _sum(s, e + (a.low + b.low))
 
 
-def times(a: Double, b: Double) -> Double:
-    """Product."""
-    p, e = _product(a.high, b.high)
+def _plus_less(a: Double, b: Double) -> Double:
+    """Sum, where |a| >= |b|."""
+    s = a.high + b.high
+    rest = b.high - (s - a.high) + (a.low + b.low)
+    high = s + rest
+    return Double(high, rest - (high - s))
+
+
+def times(a: Double, b: Double, halves: tuple[Array, Array] | None = None) -> Double:
+    """Product; `halves` are those of b.high."""
+    p, e = _product(a.high, b.high, halves)
     rest = e + (a.high * b.low + a.low * b.high)  # far below p
     s = p + rest
     return Double(s, rest - (s - p))
+
+
+def _horner(first: Array, constants: tuple[Double, ...], x: Double) -> Double:
+    """c_0 + x(c_1 + x(... (c_m + first))) for constants that decide each sum, from the last one
+    on.
+    """
+    halves = _halves(x.high)
+    p = _plus_less(constants[-1], Double(first, 0.0))
+    for constant in reversed(constants[:-1]):
+        p = _plus_less(constant, times(p, x, halves))
+    return p
 
 
 def exactly(x: Array) -> Double:
@@ -79,8 +104,8 @@ def _slices(A: Array, bits: int) -> list[Array]:
     exponent = np.frexp(np.abs(A).max(axis=1, initial=0.0))[1][:, None]
     found, rest = [], A
     for place in range(1, _SLICES + 1):
-        shift = place * bits - exponent
-        found.append(np.ldexp(np.rint(np.ldexp(rest, shift)), -shift))
+        large = np.ldexp(1.5, exponent + (52 - place * bits))  # its last place is that of the slice
+        found.append((rest + large) - large)
         rest = rest - found[-1]
     return found
 
@@ -105,14 +130,41 @@ def exp_of_negative(a: Double) -> Double:
     q = np.rint(h * (_PLACES / math.log(2.0)))
     r = plus(_sum(h - q * high, -q * middle), Double(low, -q * rest))
     x = r.high
-    tail = x * (1 / 120 + x * (1 / 720 + x * (1 / 5040 + x / 40320)))
-    p = plus(_part(24), Double(tail, 0.0))
-    for divisor in (6, 2, 1, 1):
-        p = plus(_part(divisor), times(p, r))
+    tail = x * (1 / 24 + x * (1 / 120 + x * (1 / 720 + x / 5040)))
+    p = _horner(tail, (_part(1), _part(1), _part(2), _part(6)), r)
     place = q.astype(np.int64)
-    powers = _powers()
-    p = times(p, Double(*(column[place % _PLACES] for column in powers)))
-    return Double(*(np.ldexp(column, place // _PLACES) for column in p))
+    p = times(p, Double(*(column.take(place % _PLACES) for column in _powers())))
+    power = ((place // _PLACES + 1023) << 52).view(np.float64)
+    return Double(p.high * power, p.low * power)
+
+
+def log_above_one(e: Double) -> Double:
+    """log(1 + e) for 0 <= e <= 1, as log((1 + e) r) - log r with r of 13 bits near 1/(1 + e), so
+    that (1 + e) r - 1 is had without rounding.
+    """
+    a = _plus_less(_part(1), e)
+    inverses, *logarithms = _inverses()
+    place = ((a.high - 1.0) * _PLACES).astype(np.int64)
+    r = inverses.take(place)
+    top, rest = _halves(a.high)
+    w = plus(_sum(top * r - 1.0, rest * r), exactly(a.low * r))
+    x = w.high
+    tail = x * (-1 / 4 + x * (1 / 5 + x * (-1 / 6 + x * (1 / 7 + x * (-1 / 8 + x / 9)))))
+    series = times(_horner(tail, (_part(1), _part(-2), _part(3)), w), w)
+    return plus(Double(*(column.take(place) for column in logarithms)), series)
+
+
+@cache
+def _inverses() -> tuple[Array, Array, Array]:
+    """Numbers r of 13 bits near 1/(1 + (j + 1/2)/512), and -log r as pairs."""
+    from flint import arb
+
+    r = np.rint(2.0**13 / (1.0 + (np.arange(_PLACES + 1) + 0.5) / _PLACES)) * 2.0**-13
+    with working_precision():
+        balls = [-arb(x).log() for x in r.tolist()]
+        high = [float(ball) for ball in balls]
+        low = [float(ball - arb(h)) for ball, h in zip(balls, high, strict=True)]
+    return r, np.array(high), np.array(low)
 
 
 @cache
@@ -162,13 +214,10 @@ def _scaled(a: Double, factor: Array | float) -> Double:
 
 
 def _softplus(z: Double) -> Double:
-    """max(z, 0) + log(1 + e^-|z|): the logarithm in doubles, corrected by its own exponential."""
+    """max(z, 0) + log(1 + e^-|z|)."""
     sign = np.where(z.high >= 0, 1.0, -1.0)
-    e = exp_of_negative(_scaled(z, -sign))
-    log = np.log1p(e.high)
-    ratio = times(plus(_part(1), e), exp_of_negative(Double(-log, 0.0)))
-    excess = plus(_part(-1), ratio)
-    return plus(_scaled(z, np.maximum(sign, 0.0)), plus(Double(log, 0.0), excess))
+    log = log_above_one(exp_of_negative(_scaled(z, -sign)))
+    return plus(_scaled(z, np.maximum(sign, 0.0)), log)
 
 
 def _sigmoid(z: Double) -> Double:

@@ -15,6 +15,7 @@ bounded as a matrix instead of by its norm.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -43,21 +44,22 @@ def local_suprema(activation: Activation, Z: Array, reach: Array, *, order: int)
         radius rho.
     order : j, 1 to 3.
     """
+    return suprema_by_reach(activation, Z, order=order)(reach)
+
+
+def suprema_by_reach(activation: Activation, Z: Array, *, order: int) -> Callable[[Array], Array]:
+    """`local_suprema` as a function of the reach: the derivative is computed once."""
     bound, slope = float(activation.supremum(order)), float(activation.supremum(order + 1))
     if math.isinf(slope):
-        is_local = (
-            math.isinf(bound) and activation.is_smooth
-        )  # polynomials of higher degree: finite on intervals only
-        return (
-            activation.supremum_on(order, Z - reach, Z + reach)
-            if is_local
-            else np.full(Z.shape, bound)
-        )
+        if math.isinf(bound) and activation.is_smooth:
+            # polynomials of higher degree: finite on intervals only
+            return lambda reach: activation.supremum_on(order, Z - reach, Z + reach)
+        return lambda reach: np.full(Z.shape, bound)
     try:
         size = np.abs(activation.derivative(Z, order=order))
     except DataError:  # a user's activation, registered without this derivative
-        return np.full(Z.shape, bound)
-    return np.minimum(bound, size + slope * reach)
+        return lambda reach: np.full(Z.shape, bound)
+    return lambda reach: np.minimum(bound, size + slope * reach)
 
 
 def rounding_of_preactivations(network: ShallowNetwork, X: Array) -> Array:
@@ -90,25 +92,40 @@ def curvature_weights(
     The pre-activations in floats are off by their rounding, which is added to the reach; with
     `rounding` = -1 it is taken off instead, and the true number lies between the two answers.
     """
-    Z = preactivations(network, X)
-    head = np.abs(network.v) + (rho if trained == "vW" else 0.0)
-    s2 = local_suprema(network.activation, Z, _reach(network, X, rho, rounding), order=2)
-    return np.maximum(s2 * head, 0.0).max(axis=1)
+    return curvature_by_radius(network, X, trained)(rho, rounding)
+
+
+def curvature_by_radius(
+    network: ShallowNetwork, X: Array, trained: Trained
+) -> Callable[[float, float], Array]:
+    """`curvature_weights` as a function of rho and `rounding`, for a walk over rho."""
+    suprema, heads = _suprema_by_radius(network, X, order=2), np.abs(network.v)
+
+    def weights(rho: float, rounding: float) -> Array:
+        s2 = suprema(rho, rounding) * (heads + rho if trained == "vW" else heads)
+        return np.maximum(s2.max(axis=1), 0.0)
+
+    return weights
 
 
 def slope_weights(network: ShallowNetwork, X: Array, rho: float, *, rounding: float = 1.0) -> Array:
     r"""$\max_l s_{1,il}(\rho)$, needed when both layers are trained; `rounding` as in
     `curvature_weights`.
     """
-    Z = preactivations(network, X)
-    s1 = local_suprema(network.activation, Z, _reach(network, X, rho, rounding), order=1)
-    return np.maximum(s1, 0.0).max(axis=1)
+    s1 = _suprema_by_radius(network, X, order=1)(rho, rounding)
+    return np.maximum(s1.max(axis=1), 0.0)
 
 
-def _reach(network: ShallowNetwork, X: Array, rho: float, rounding: float) -> Array:
-    return rho * np.linalg.norm(X, axis=1)[:, None] + rounding * rounding_of_preactivations(
-        network, X
-    )
+def _suprema_by_radius(
+    network: ShallowNetwork, X: Array, *, order: int
+) -> Callable[[float, float], Array]:
+    """The suprema on the ball of radius rho, the rounding of the pre-activations times a factor
+    added to the reach.
+    """
+    suprema = suprema_by_reach(network.activation, preactivations(network, X), order=order)
+    norms = np.linalg.norm(X, axis=1)[:, None]
+    lost = rounding_of_preactivations(network, X)
+    return lambda rho, rounding: suprema(rho * norms + rounding * lost)
 
 
 def slope_matrix(X: Array, slopes: Array) -> Array:

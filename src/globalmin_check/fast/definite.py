@@ -14,11 +14,18 @@ from typing import Protocol
 
 import numpy as np
 
-from globalmin_check.fast.products import Products, SymmetricStrips, symmetric_strip
+from globalmin_check.fast.products import (
+    LowerGram,
+    Products,
+    SymmetricStrips,
+    symmetric_strip,
+    tiled,
+)
 from globalmin_check.fast.rounding import UPS, Floats, NotProved, U, gamma, need, up
 
 STRIP = 256
 BLOCK = 64  # columns that are factored together
+NEAR = 16 * U  # of the diagonal: farther columns of the factor are improved once
 LARGEST_EXPONENT = 240
 
 
@@ -86,15 +93,14 @@ class _Shifted:
     D: Floats
     c: float
 
-    def strip(self, block: Floats, start: int) -> Floats:
-        """The strip that begins at row `start`, from that of A, in place."""
+    def fill(self, strip: Floats, block: Floats, start: int) -> None:
+        """The strip that begins at row `start`, from that of A, which is overwritten."""
         end = start + len(block)
         here = np.arange(len(block))
         block[here, here + start] -= self.a2
         block *= self.D[start:end, None]
-        block *= self.D[:end]
-        block[here, here + start] -= self.c
-        return block
+        np.multiply(block, self.D[:end], out=strip)
+        strip[here, here + start] -= self.c
 
 
 def prove_above(A: Enclosure, a2: float, products: Products) -> tuple[float, float]:
@@ -102,12 +108,14 @@ def prove_above(A: Enclosure, a2: float, products: Products) -> tuple[float, flo
     second.
     """
     matrix, errors = _shifted(A, a2, products)
-    L = _factor(matrix)
-    rows, diagonal = _distance(matrix, L, products)
+    T, diagonal = _filled(matrix, products)
+    try:
+        rows, sizes = _factor(T, products)
+    except np.linalg.LinAlgError:
+        raise NotProved("no Cholesky factor: the matrix is indefinite or too near to it") from None
     D, c = matrix.D, matrix.c
     roundings = up(4 * U * ((abs(a2) + np.abs(diagonal)) * (D * D) + c), 4)
-    products_error = gamma(A.n + 2) * _size_sums(L)
-    used = up(rows, A.n + STRIP) + products_error + roundings + errors + A.n * 2.0**-800
+    used = up(rows, 2 * A.n) + gamma(A.n + 2) * sizes + roundings + errors + A.n * 2.0**-800
     used = up(used, 8)
     need((used < c).all(), "the matrix is not far enough inside the positive definite ones")
     return float(used.max()), c
@@ -135,51 +143,67 @@ def _ranges(n: int) -> list[tuple[int, int]]:
     return [(start, min(n, start + STRIP)) for start in range(0, n, STRIP)]
 
 
-def _factor(matrix: _Shifted) -> Floats:
-    """A lower triangular L with L L^T near the scaled and shifted matrix, which it overwrites."""
-    n, source = matrix.A.n, matrix.A.strips(None)
-    T = np.empty((n, n))
-    for start, end in _ranges(n):
-        T[start:end, :end] = matrix.strip(source.strip(start, end), start)
-    try:
-        _cholesky(T)
-    except np.linalg.LinAlgError:
-        raise NotProved("no Cholesky factor: the matrix is indefinite or too near to it") from None
-    for start, end in _ranges(n):
-        need(np.isfinite(T[start:end, :end]).all(), "the Cholesky factor is not finite")
-    return T
-
-
-def _cholesky(T: Floats) -> None:
-    """Overwrite the lower triangle of T with a Cholesky factor, block column by block column; what
-    is above the diagonal becomes zero, whoever makes the factors of the blocks.
-    """
-    n = len(T)
-    for start in range(0, n, BLOCK):
-        end = min(n, start + BLOCK)
-        if start:
-            T[start:, start:end] -= T[start:, :start] @ T[start:end, :start].T
-        L = np.tril(np.linalg.cholesky(T[start:end, start:end]))
-        T[start:end, start:end], T[start:end, end:] = L, 0.0
-        if end < n:  # A L^-T, improved once
-            A, inverse = T[end:, start:end], np.linalg.inv(L).T
-            first = A @ inverse
-            T[end:, start:end] = first + (A - first @ L.T) @ inverse
-
-
-def _distance(matrix: _Shifted, L: Floats, products: Products) -> tuple[Floats, Floats]:
-    """Row sums of |D (A - a2 I) D - c I - L L^T| as computed, and the diagonal of A."""
-    n = matrix.A.n
-    rows, diagonal = np.zeros(n), np.zeros(n)
-    source, factor = matrix.A.strips(products), SymmetricStrips(L, products, triangular=True)
+def _filled(matrix: _Shifted, products: Products) -> tuple[Floats, Floats]:
+    """The scaled and shifted matrix (of the strips up to their ends), and the diagonal of A."""
+    n, source = matrix.A.n, matrix.A.strips(products)
+    T, diagonal = np.empty((n, n)), np.zeros(n)
     for start, end in _ranges(n):
         block = source.strip(start, end)
         here = np.arange(end - start)
         diagonal[start:end] = block[here, here + start]
-        H = matrix.strip(block, start)
-        H -= factor.strip(start, end)
-        _add_row_sums(rows, np.abs(H, out=H), start)
-    return rows, diagonal
+        matrix.fill(T[start:end, :end], block, start)
+    return T, diagonal
+
+
+def _factor(T: Floats, products: Products) -> tuple[Floats, Floats]:
+    """Overwrite the lower triangle of T with some L, and return the row sums of |T - L L^T| as
+    computed and at least |L| |L|^T 1.
+
+    The product with the columns that are finished is needed to go on, and is a part of L L^T that
+    is final: so L L^T costs little beside the factorization.
+    """
+    n = len(T)
+    rows, sizes, gram = np.zeros(n), np.zeros(n), LowerGram(n, products)
+    for start in range(0, n, BLOCK):
+        end = min(n, start + BLOCK)
+        G = tiled(T[start:, :start], T[start:end, :start].T)
+        L, last = _columns(T[start:, start:end] - G)
+        G += last
+        _add_sums_of_columns(rows, np.abs(T[start:, start:end] - G), start)
+        T[start:, start:end] = L
+        gram.confirm(T[start:end, :end], G)
+        L = np.abs(L, out=L)
+        sizes[start:] += np.einsum("ij,j->i", L, up(L.sum(axis=0), n))
+    return rows, up(sizes, 2 * n)
+
+
+def _columns(S: Floats) -> tuple[Floats, Floats]:
+    """Columns L of a Cholesky factor from those of the matrix that is left, from the diagonal
+    downwards, and L L_0^T, near S, L_0 being the square on top: zero above its diagonal, whoever
+    makes it.
+    """
+    m = S.shape[1]
+    top = np.tril(np.asarray(np.linalg.cholesky(S[:m]), np.float64))
+    inverse = np.linalg.inv(top).T
+    L = np.empty_like(S)
+    L[:m], L[m:] = top, S[m:] @ inverse
+    product = tiled(L, top.T)
+    missing = S[m:] - product[m:]
+    if np.abs(missing).max(initial=0.0) <= NEAR * S.diagonal().max():
+        return L, product
+    L[m:] += missing @ inverse
+    return L, tiled(L, top.T)
+
+
+def _add_sums_of_columns(rows: Floats, H: Floats, start: int) -> None:
+    """Add what some columns of the lower triangle of a symmetric matrix, from the diagonal
+    downwards, give to its row sums.
+    """
+    end = start + H.shape[1]
+    corner, below = np.tril(H[: end - start]), H[end - start :]
+    rows[start:end] += corner.sum(axis=1) + np.tril(corner, -1).sum(axis=0)
+    rows[start:end] += below.sum(axis=0)
+    rows[end:] += below.sum(axis=1)
 
 
 def _add_row_sums(rows: Floats, H: Floats, start: int) -> None:
@@ -188,18 +212,6 @@ def _add_row_sums(rows: Floats, H: Floats, start: int) -> None:
     rows[start:end] += left.sum(axis=1) + corner.sum(axis=1)
     rows[:start] += left.sum(axis=0)
     rows[start:end] += np.tril(corner, -1).sum(axis=0)
-
-
-def _size_sums(L: Floats) -> Floats:
-    """At least |L| |L|^T 1."""
-    n = len(L)
-    columns, result = np.zeros(n), np.zeros(n)
-    for start, end in _ranges(n):
-        columns[:end] += np.abs(L[start:end, :end]).sum(axis=0)
-    columns = up(columns, n)
-    for start, end in _ranges(n):
-        result[start:end] = np.einsum("ij,j->i", np.abs(L[start:end, :end]), columns[:end])
-    return up(result, n)
 
 
 def row_sums_up(A: Enclosure, products: Products) -> Floats:

@@ -1,5 +1,5 @@
-"""Logarithm and derivatives of activations in floats, each with a proved radius (E2 and E3 of
-`spec/fast-route.md`). Only + - * / are used: numpy's own exp and log have no proved bound.
+"""Derivatives of activations in floats, each with a proved radius (E3 of `spec/fast-route.md`).
+Only + - * / are used: numpy's own exp and log have no proved bound.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from globalmin_check.fast.rounding import Floats, NotProved, U, up
 
 KNOWN = ("softplus", "sigmoid", "tanh", "quadratic")
 TINY = 2.0**-860  # covers what is lost where e is below the range of W4
-_LOG = [1 / (2 * j + 1) for j in range(19)]
 
 
 @dataclass(frozen=True)
@@ -26,16 +25,6 @@ class Enclosed:
     def sizes(self) -> Floats:
         """At least the absolute values of the true numbers."""
         return up(np.abs(self.values) + self.radii)
-
-
-def log1p_unit(e: Floats) -> Floats:
-    """E2, 0 <= e <= 1: within 8 u result + 2^-1000 of log(1 + e)."""
-    s = e / (2.0 + e)
-    q = s * s
-    p = np.full_like(s, _LOG[-1])
-    for coefficient in reversed(_LOG[:-1]):
-        p = p * q + coefficient
-    return 2.0 * s * p
 
 
 def slopes(name: str, z: Floats, dz: Floats, e: Floats) -> tuple[Enclosed, Enclosed]:

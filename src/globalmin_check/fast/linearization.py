@@ -13,12 +13,21 @@ import numpy as np
 from flint import arb
 
 from globalmin_check.activations import supremum
-from globalmin_check.balls import sum_of_squares
 from globalmin_check.fast import pairs
 from globalmin_check.fast.definite import Dense, GramMatrix
 from globalmin_check.fast.elementary import KNOWN, Enclosed, slopes
 from globalmin_check.fast.products import Products
-from globalmin_check.fast.rounding import UPS, Floats, U, float_up, gamma, need, stored, up
+from globalmin_check.fast.rounding import (
+    TAU,
+    UPS,
+    Floats,
+    U,
+    float_up,
+    gamma,
+    need,
+    stored,
+    up,
+)
 from globalmin_check.problem import Problem
 
 
@@ -70,11 +79,11 @@ class Linearization:
         need(np.abs(weights).max() <= 2.0**60, "an entry of z is above 2^60 in size")
         U_, dU = self._gradient(weights)
         Kz = balls(self._product_with_rows(U_, dU))
-        energy = sum_of_squares(balls(Enclosed(U_.ravel(), dU.ravel())))
+        energy = norm_square(Enclosed(U_, dU))
         if self.both:
             q, dq = self._head_gradient(weights)
             Kz = list(map(arb.__add__, Kz, balls(self._product_with_values(q, dq))))
-            energy += sum_of_squares(balls(Enclosed(q, dq)))
+            energy += norm_square(Enclosed(q, dq))
         return Kz, energy
 
     def _gradient(self, z: Floats) -> tuple[Floats, Floats]:
@@ -189,6 +198,16 @@ def _with_free_part(plain: Dense, is_diagonal: np.ndarray, t: float) -> Dense:
     value[np.arange(m), np.arange(m)] -= t
     roundings = 4 * U * up(before + (m + 2) * abs(t), 3)
     return Dense(value, up(plain.row_errors + roundings, 2))
+
+
+def norm_square(x: Enclosed) -> arb:
+    """The sum of the squares of the true numbers, as one ball (B8)."""
+    values, m = x.values.ravel(), x.values.size
+    total = math.fsum((values * values).tolist())
+    spread = up(((2.0 * np.abs(values) + x.radii.ravel()) * x.radii.ravel()).sum(), m + 3)
+    radius = float(up(spread + 3 * U * total, 2)) + m * TAU
+    finite = math.isfinite(total) and math.isfinite(radius)
+    return arb(total, radius) if finite else arb("nan")
 
 
 def balls(x: Enclosed) -> list[arb]:

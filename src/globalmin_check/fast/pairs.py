@@ -13,11 +13,11 @@ import numpy as np
 from flint import arb
 
 from globalmin_check.balls import precision
-from globalmin_check.fast.elementary import log1p_unit
 from globalmin_check.fast.products import Products
 from globalmin_check.fast.rounding import Floats, U, up
 
 SLICES = 4
+LEAST = -900  # of the exponents of rows that are cut into slices
 CHUNK = 8192  # entries that are worked on together, so that they stay in the cache
 _SPLIT = 2.0**27 + 1.0
 _PARTS = 1024  # of the interval from 1 to 2 in the table of powers
@@ -27,6 +27,8 @@ _MIDDLE = float.fromhex("0x1.a39ef35800000p-33") / _PARTS  # 33 bits, a multiple
 _REST = float.fromhex("-0x1.b0e2633fe0685p-67") / _PARTS
 _SIXTH = (1 / 6, float(Fraction(1, 6) - Fraction(1 / 6)))
 _TAIL = tuple(1 / math.factorial(j) for j in (7, 6, 5, 4))
+_THIRD = (1 / 3, float(Fraction(1, 3) - Fraction(1 / 3)))
+_LOG = (-1 / 8, 1 / 7, -1 / 6, 1 / 5, -1 / 4)
 
 
 class Pair(NamedTuple):
@@ -126,14 +128,15 @@ def product(products: Products, X: Floats, W: Floats) -> tuple[Pair, Floats]:
 
 def _slices(A: Floats, bits: int) -> tuple[list[Floats], Floats]:
     """Integers below 2^bits in size times powers of two common to a row, whose sum is A up to the
-    last; and a power of two above each row.
+    last; and a power of two above each row. A number is rounded to a power of two by adding one
+    whose last place it is, and taking it away.
     """
     tops = np.abs(A).max(axis=1)
-    e = np.frexp(tops)[1]
+    e = np.maximum(np.frexp(tops)[1], LEAST)
     found, rest = [], A
     for place in range(1, SLICES + 1):
-        shift = (place * bits - e)[:, None]
-        part = np.ldexp(np.rint(np.ldexp(rest, shift)), -shift)
+        large = np.ldexp(1.5, 52 + e - place * bits)[:, None]
+        part = (rest + large) - large
         found.append(part)
         rest = rest - part
     return found, np.where(tops > 0, np.ldexp(1.0, e), 0.0)
@@ -155,18 +158,16 @@ def exp_below_zero_pair(a: Pair) -> Pair:
     number = q.astype(np.int64)
     high, rest = _powers()
     place, power = number & (_PARTS - 1), number >> int(math.log2(_PARTS))
-    p = multiply(p, Pair(high[place], rest[place]))
-    return Pair(np.ldexp(p.h, power), np.ldexp(p.l, power))
+    p = multiply(p, Pair(high.take(place), rest.take(place)))
+    scale = ((power + 1023) << 52).view(np.float64)  # 2^power, -867 at the least
+    return Pair(p.h * scale, p.l * scale)
 
 
 @cache
 def _powers() -> tuple[Floats, Floats]:
     """2^(j/1024) as pairs, j = 0 to 1023."""
     with precision(200):
-        balls = [arb(2) ** (arb(j) / _PARTS) for j in range(_PARTS)]
-        high = [float(ball.mid()) for ball in balls]
-        rest = [float((ball - arb(h)).mid()) for ball, h in zip(balls, high, strict=True)]
-    return np.array(high), np.array(rest)
+        return _as_pairs([arb(2) ** (arb(j) / _PARTS) for j in range(_PARTS)])
 
 
 def activation(name: str, z: Pair) -> tuple[Pair, Floats]:
@@ -192,7 +193,7 @@ def _activation(name: str, z: Pair) -> tuple[Pair, Floats]:
     one = single(np.ones_like(e.h))
     A = add(one, e)
     if name == "softplus":
-        return _softplus(z, e, A), e.h
+        return _softplus(z, A), e.h
     t = 1.0 / A.h
     rest = add(one, multiply(A, single(-t)))
     share = two_sum(t, (rest.h + rest.l) * t)
@@ -204,9 +205,42 @@ def _activation(name: str, z: Pair) -> tuple[Pair, Floats]:
     return value, e.h
 
 
-def _softplus(z: Pair, e: Pair, A: Pair) -> Pair:
-    p = log1p_unit(e.h)
-    eps = add(multiply(A, exp_below_zero_pair(single(-p))), single(np.full_like(p, -1.0)))
-    log = two_sum(p, eps.h + eps.l)
+def _softplus(z: Pair, A: Pair) -> Pair:
     above = Pair(np.maximum(z.h, 0.0), np.where(z.h >= 0, z.l, 0.0))
-    return add(log, above)
+    return add(log_pair(A), above)
+
+
+def log_pair(A: Pair) -> Pair:
+    """E2, 1 <= A <= 2: within 2^-95 of log A, as log(A r) - log r with r near 1/A from a table: of
+    15 bits, so that A.h r - 1 is had without rounding.
+    """
+    place = ((A.h - 1.0) * _PARTS).astype(np.int64)
+    inverses, high, rest = _inverses()
+    r = inverses.take(place)
+    top, low = _split(A.h)
+    w = add(two_sum(top * r - 1.0, low * r), single(A.l * r))
+    tail = w.h * _LOG[0]
+    for coefficient in _LOG[1:-1]:
+        tail = (tail + coefficient) * w.h
+    tail = (tail + _LOG[-1]) * w.h
+    p, halves = _ordered_sum(_THIRD[0], _THIRD[1] + tail), _split(w.h)
+    for constant in (-0.5, 1.0):
+        p = add_small(constant, multiply(p, w, halves))
+    return add(Pair(high.take(place), rest.take(place)), multiply(p, w, halves))
+
+
+@cache
+def _inverses() -> tuple[Floats, Floats, Floats]:
+    """r_j, the multiple of 2^-15 next to 1/(1 + (j + 1/2)/1024), j = 0 to 1024, and - log r_j as
+    pairs.
+    """
+    r = np.rint(2.0**15 / (1.0 + (np.arange(_PARTS + 1) + 0.5) / _PARTS)) * 2.0**-15
+    with precision(200):
+        return r, *_as_pairs([-arb(number).log() for number in r.tolist()])
+
+
+def _as_pairs(balls: list[arb]) -> tuple[Floats, Floats]:
+    """The balls as pairs; call it at their precision."""
+    high = [float(ball.mid()) for ball in balls]
+    rest = [float((ball - arb(h)).mid()) for ball, h in zip(balls, high, strict=True)]
+    return np.array(high), np.array(rest)

@@ -13,7 +13,6 @@ import numpy as np
 from globalmin_check.fast.rounding import Floats, U, need, up
 
 TILE = 4096
-BLOCK = 256  # columns of a triangular product that are computed together
 PROJECTIONS = 2
 LARGEST = 2.0**19  # above the entries of a projection
 _DUST = 2.0**-960
@@ -53,38 +52,64 @@ class SymmetricStrips:
     confirmed by projections that grow with them.
     """
 
-    def __init__(self, A: Floats, products: Products, *, triangular: bool = False) -> None:
-        self.A, self.triangular = A, triangular
-        self.z = products.draw(len(A))
-        self.w = np.zeros((PROJECTIONS, A.shape[1]))
-        self.size = np.zeros(A.shape[1])
-        self.reached = 0
+    def __init__(self, A: Floats, products: Products) -> None:
+        self.A = A
+        self._sides = _Sides(len(A), A.shape[1], products)
 
     def strip(self, start: int, end: int) -> Floats:
         """Rows start to end, columns up to end; strips must be asked for in order."""
-        need(start == self.reached, "strips of a product were asked for out of order")
-        self.reached = end
-        width = end if self.triangular else self.A.shape[1]
-        rows, zs = self.A[start:end, :width], self.z[:, start:end]
-        C = symmetric_strip(self.A, start, end, triangular=self.triangular)
-        sizes = np.abs(rows)
-        self.size[:width] = up(self.size[:width] + up(sizes.sum(axis=0), end - start), 2)
-        allowed = _allowed(sizes, self.size[:width], end)
-        for p, z in enumerate(zs):
-            self.w[p, :width] += np.einsum("ij,i->j", rows, z)
-            _confirm(rows, C, self.z[p, :end], self.w[p, :width], allowed)
+        need(start == self._sides.reached, "strips of a product were asked for out of order")
+        C = symmetric_strip(self.A, start, end)
+        right = [_applied(C, z[:end]) for z in self._sides.z]
+        self._sides.confirm(self.A[start:end], right)
         return C
 
 
-def symmetric_strip(A: Floats, start: int, end: int, *, triangular: bool = False) -> Floats:
-    """A[start:end] A[:end]^T, not confirmed; the columns of a triangular A end with its rows."""
-    if not triangular:
-        return tiled(A[start:end], A[:end].T)
-    C = np.empty((end - start, end))
-    for i in range(0, end, BLOCK):
-        j = min(end, i + BLOCK)
-        C[:, i:j] = tiled(A[start:end, :j], A[i:j, :j].T)
-    return C
+class LowerGram:
+    """L L^T of a lower triangular L of order n, given by columns: those that belong to a block of
+    rows of L, from the diagonal downwards. Each block of rows is confirmed when it is complete.
+    """
+
+    def __init__(self, n: int, products: Products) -> None:
+        self._sides = _Sides(n, n, products)
+        self._right = np.zeros((PROJECTIONS, n))
+
+    def confirm(self, rows: Floats, columns: Floats) -> None:
+        """The next rows of L up to their diagonal block, and the columns of L L^T that end with
+        it.
+        """
+        start, end = self._sides.reached, rows.shape[1]
+        for right, z in zip(self._right, self._sides.z, strict=True):
+            right[start:] += _applied(columns, z[start:end])
+        self._sides.confirm(rows, list(self._right[:, start:end]))
+
+
+class _Sides:
+    """C1 for the rows of a symmetric product A A^T up to their diagonal block, from the top: the
+    projections z, and what the rows so far give to A^T z and to the column sums of |A|.
+    """
+
+    def __init__(self, n: int, width: int, products: Products) -> None:
+        self.z = products.draw(n)
+        self._w = np.zeros((PROJECTIONS, width))
+        self._size = np.zeros(width)
+        self.reached = 0
+
+    def confirm(self, rows: Floats, right: list[Floats]) -> None:
+        """The next rows of A, and the products with z of their rows of A A^T."""
+        start, end, width = self.reached, self.reached + len(rows), rows.shape[1]
+        self.reached = end
+        sizes = np.abs(rows)
+        self._size[:width] = up(self._size[:width] + up(sizes.sum(axis=0), end - start), 2)
+        allowed = _allowed(sizes, self._size[:width], end)
+        for z, w, found in zip(self.z, self._w, right, strict=True):
+            w[:width] += np.einsum("ij,i->j", rows, z[start:end])
+            _agree(_applied(rows, w[:width]), found, allowed)
+
+
+def symmetric_strip(A: Floats, start: int, end: int) -> Floats:
+    """A[start:end] A[:end]^T, not confirmed."""
+    return tiled(A[start:end], A[:end].T)
 
 
 def tiled(A: Floats, B: Floats) -> Floats:
@@ -117,5 +142,10 @@ def _allowed(A: Floats, size: Floats, columns: int) -> Floats:
 
 def _confirm(A: Floats, C: Floats, z: Floats, w: Floats, allowed: Floats) -> None:
     """C1 for C = A B with w = B z: A w and C z must agree."""
-    agree = np.abs(_applied(A, w) - _applied(C, z)) <= allowed
+    _agree(_applied(A, w), _applied(C, z), allowed)
+
+
+def _agree(left: Floats, right: Floats, allowed: Floats) -> None:
+    """Both sides of C1 must agree."""
+    agree = np.abs(left - right) <= allowed
     need(agree.all(), "a matrix product was not confirmed by its projections")

@@ -7,8 +7,9 @@ import pytest
 
 import globalmin as gm
 from globalmin.linalg.positive_definite import Gram, ball_matrix, shift_without_witness
-from globalmin.linalg.spectrum import extremes_by_iteration
+from globalmin.linalg.spectrum import extremes_by_iteration, lowest_by_iteration
 from globalmin.proving.certificate import refuse_if_too_large
+from globalmin.shallow.claims.high_precision import precise_residual
 from globalmin.shallow.claims.linearized_point import STORED_ROWS, fast_radius, is_fast, measure
 from globalmin_check import check_file
 
@@ -42,6 +43,21 @@ def test_small_files_and_other_activations_keep_their_witness():
     assert measure(network, data, witness=True).version == 1
 
 
+def test_small_residuals_are_found_by_pairs_and_smaller_ones_by_balls():
+    """The measured residual is that of balls to the margin of the claims, whoever computed it."""
+    network, data = fitted(60)
+    balls = precise_residual(network, data.X, data.y)
+    found = measure(network, data).residual
+    assert found.radius.min() > balls.radius.max()  # pairs
+    assert np.linalg.norm(found.r - balls.r) <= 1e-9 * np.linalg.norm(balls.r)
+    assert balls.norm_above() <= found.norm_above() <= balls.norm_above() * (1 + 2e-9)
+    zero = gm.ShallowNetwork(np.eye(3), np.ones(3), "quadratic")
+    X = np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 2.0]])
+    exact = measure(zero, gm.Dataset.from_preprocessed(X, np.array([2.0, 5.0]))).residual
+    assert not exact.radius.any()
+    assert not exact.r.any()
+
+
 def test_the_size_limit_is_memory_where_the_fast_route_knows_the_claim():
     network, _ = fitted(60)
     refuse_if_too_large(9_000, network, fast=True)
@@ -59,6 +75,39 @@ def test_extremes_by_iteration_are_the_eigenvalues():
     assert found == pytest.approx((values[0], values[-1]), rel=1e-8)
     gram = Gram(A, 0.0, lambda: ball_matrix(A))
     assert gram.extremes == pytest.approx((values[0], values[-1]), rel=1e-8)
+    assert gram.highest == pytest.approx(values[-1], rel=1e-8)
+
+
+@pytest.mark.parametrize("n", [150, 400])
+@pytest.mark.parametrize("kind", ["random", "cluster", "spread", "two equal"])
+def test_the_least_eigenvalue_by_steps_is_known_to_five_digits(n: int, kind: str):
+    rng = np.random.default_rng(n)
+    values = {
+        "random": rng.uniform(0.1, 2.0, n),
+        "cluster": np.r_[1.0 + 1e-4 * rng.random(10), rng.uniform(1.1, 50.0, n - 10)],
+        "spread": np.geomspace(1e-7, 1.0, n),
+        "two equal": np.r_[0.3, 0.3, rng.uniform(0.31, 2.0, n - 2)],
+    }[kind]
+    Q = np.linalg.qr(rng.normal(size=(n, n)))[0]
+    A = (Q * values) @ Q.T
+    gram = Gram((A + A.T) / 2, 0.0, lambda: ball_matrix(A))
+    low = float(np.linalg.eigvalsh(gram.values)[0])
+    # a Ritz value is never below; within 5e-5, the room that a claim leaves
+    assert low * (1 - 1e-8) <= gram.lowest <= low * (1 + 4e-5)
+    found = lowest_by_iteration(np.asfortranarray(np.linalg.cholesky(gram.values)))
+    assert found is None or found == pytest.approx(gram.lowest, rel=1e-6)
+    claimed = shift_without_witness(gram, 20)
+    assert claimed is not None
+    assert claimed.bound < low
+
+
+def test_the_least_eigenvalue_of_a_matrix_without_factor_is_that_of_all_of_them():
+    rng = np.random.default_rng(0)
+    B = rng.normal(size=(150, 100))
+    A = B @ B.T - np.eye(150)
+    assert Gram(A, 0.0, lambda: ball_matrix(A)).lowest == pytest.approx(-1.0, rel=1e-9)
+    assert lowest_by_iteration(np.eye(3, order="F")) == pytest.approx(1.0)
+    assert lowest_by_iteration(np.full((4, 4), np.nan, order="F")) is None
 
 
 def test_a_bound_without_witness_leaves_room_and_is_refused_where_floats_see_nothing():

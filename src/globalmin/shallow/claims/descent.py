@@ -145,7 +145,7 @@ def _assemble(
         "rho": lipschitz.rho,
         "alpha": math.sqrt(alpha2),
         "residual_norm": point.g,
-        "lambda_max": point.gram.extremes[1],
+        "lambda_max": point.gram.highest,
     }
     return Claim(CLAIM.kind, fields, tensors, summary, point.version)
 
@@ -169,7 +169,7 @@ def _norm_and_step(
 
 def jacobian_norms(point: LinearizedPoint, both: bool) -> list[NormBound]:
     """Bounds of lambda_max(K), cheapest first; `both` where the first may forbid a given step."""
-    K, high = point.gram.values, point.gram.extremes[1]
+    K, high = point.gram.values, point.gram.highest
     rows = NormBound((float(np.abs(K).sum(axis=1).max()) + point.gram.noise) * (1.0 + MARGIN))
     small = K.shape[0] <= FACTOR_LIMIT
     if rows.b2 <= _ROWS_GOOD_ENOUGH * high or (not small and not both):

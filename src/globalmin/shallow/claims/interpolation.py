@@ -22,7 +22,7 @@ from globalmin.proving.claim import (
 )
 from globalmin.references import states
 from globalmin.shallow.claims.linearized_point import MARGIN, LinearizedPoint, measure
-from globalmin.shallow.claims.lipschitz_witness import LipschitzWitness, smallest_ball
+from globalmin.shallow.claims.lipschitz_witness import OVERSHOOT, LipschitzWitness, smallest_ball
 from globalmin.shallow.claims.subject import (
     NOT_THE_STORED_WEIGHTS,
     ZERO_IS_LEAST,
@@ -62,7 +62,7 @@ def build(
         lipschitz = smallest_ball(
             network,
             point.X,
-            point.newton.e_above * (1.0 + MARGIN),
+            point.newton.e_above * (1.0 + OVERSHOOT),  # R is a little above e
             lambda Lip: _radius(point, Lip),
             trained=trained,
         )
@@ -113,7 +113,6 @@ def _assemble(point: LinearizedPoint, lipschitz: LipschitzWitness) -> Claim:
         "h": lipschitz.Lip * point.newton.e_above / point.a,
         "rho": lipschitz.rho,
         "residual_norm": point.g,
-        "lambda_max": point.gram.extremes[1],
     }
     tensors: dict[str, Tensor] = {**point.witness(), "z": point.newton.z, **lipschitz.tensors()}
     return Claim(

@@ -97,6 +97,12 @@ class LinearizedPoint:
         """The tensor `C_a`, where it is stored."""
         return {"C_a": self.lower.C} if self.lower.C.size else {}
 
+    @property
+    def noise(self) -> float:
+        """Estimated error of K z for a unit vector z in floats."""
+        gram = self.gram
+        return gram.rounding + len(gram.values) * EPS * gram.norm
+
     @cached_property
     def newton(self) -> NewtonStep:
         """The Newton step, measured on first use."""
@@ -127,10 +133,7 @@ def measure(
     refuse_if_too_narrow(network, y.size, trained)
     fast = not witness and is_fast(network, y.size)
     refuse_if_too_large(y.size, network, fast=fast)
-    if fast:
-        residual = residual_by_pairs(network, X, y).widened(fast_radius(network, X))
-    else:
-        residual = precise_residual(network, X, y)
+    residual = _residual(network, X, y, by_pairs=fast)
     K = jacobian_gram(network, X, trained=trained)
     gram = Gram(
         K,
@@ -147,6 +150,17 @@ def measure(
     return LinearizedPoint(network, X, y, trained, residual, gram, lower)
 
 
+def _residual(network: ShallowNetwork, X: Array, y: Array, *, by_pairs: bool) -> PreciseResidual:
+    """By pairs of doubles where that is asked for, or tells the residual to the margin of every
+    claim; else by balls.
+    """
+    if is_known_to_pairs(network):
+        found = residual_by_pairs(network, X, y).widened(fast_radius(network, X))
+        if by_pairs or np.linalg.norm(found.radius) <= MARGIN * np.linalg.norm(found.r):
+            return found
+    return precise_residual(network, X, y)
+
+
 def _stored_witness(gram: Gram, network: ShallowNetwork) -> LowerWitness:
     refuse_if_too_large(len(gram.values), network)
     return lower_witness(gram)
@@ -156,10 +170,15 @@ def is_fast(network: ShallowNetwork, n: int) -> bool:
     """Whether the checker's fast route knows the network, and n is above the size up to which balls
     are quick.
     """
+    return n > STORED_ROWS and is_known_to_pairs(network)
+
+
+def is_known_to_pairs(network: ShallowNetwork) -> bool:
+    """Whether pairs of doubles, and so the checker's fast route, know activation and weights."""
     activation = network.activation
     known = activation.certificate_name in FAST and activation.certificate_parameter is None
     largest = max(float(np.abs(network.W).max()), float(np.abs(network.v).max()))
-    return known and n > STORED_ROWS and largest <= 2.0**60
+    return known and largest <= 2.0**60
 
 
 def fast_radius(network: ShallowNetwork, X: Array) -> Array:
@@ -344,7 +363,7 @@ def _energy_and_rest(point: LinearizedPoint, z: Array) -> tuple[float, float]:
         noise = 4.0 * EPS * point.gram.extremes[1]
     else:
         image = point.gram.values @ z
-        noise = point.gram.noise
+        noise = point.noise
     return max(float(z @ image), 0.0) + noise * size**2, float(
         np.linalg.norm(point.residual.r - image)
     ) + noise * size

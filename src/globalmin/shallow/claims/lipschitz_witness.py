@@ -23,6 +23,7 @@ from globalmin.linalg.quartic import (
 from globalmin.proving.claim import Json, Tensor, rational
 from globalmin.shallow.lipschitz import (
     combine_layers,
+    curvature_by_radius,
     curvature_weights,
     slope_matrix,
     slope_weights,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 
 SVEC_LIMIT = 1300  # side N = d(d+1)/2 up to which the sharper bound is affordable for the checker
-_OVERSHOOT = 1e-3
+OVERSHOOT = 1e-3  # of a step of the walk, so that it ends
 _STEPS = 60
 
 
@@ -65,15 +66,19 @@ class LipschitzWitness:
 
 
 def lipschitz_witness(
-    network: ShallowNetwork, X: Array, rho: float, *, trained: Trained, method: str
+    network: ShallowNetwork,
+    X: Array,
+    rho: float,
+    *,
+    trained: Trained,
+    method: str,
+    curvature: Callable[[float, float], Array] | None = None,
 ) -> LipschitzWitness:
     """Witness of LIP-W or LIP-VW at radius rho, `method` "rows" or "svec"; NotPositiveDefiniteError
-    if the bound overflows.
+    if the bound overflows. `curvature` is `curvature_by_radius`, if it is at hand.
     """
-    q, least = (
-        curvature_weights(network, X, rho, trained=trained, rounding=sign) ** 2
-        for sign in (1.0, -1.0)
-    )
+    weights = curvature or curvature_by_radius(network, X, trained)
+    q, least = (weights(rho, sign) ** 2 for sign in (1.0, -1.0))
     t = estimate_quartic_svec(X, q).t if method == "svec" else 0.0
     matrix, spread = (
         svec_matrix(X, w, s) if method == "svec" else row_matrix(X, w)
@@ -139,13 +144,15 @@ def _walk(
     trained: Trained,
     method: str,
 ) -> LipschitzWitness | None:
-    rho = start
+    rho, curvature = start, curvature_by_radius(network, X, trained)
     for _ in range(_STEPS):
-        witness = lipschitz_witness(network, X, rho, trained=trained, method=method)
+        witness = lipschitz_witness(
+            network, X, rho, trained=trained, method=method, curvature=curvature
+        )
         needed = radius(witness.Lip)
         if needed <= rho:
             return witness
         if math.isinf(needed):
             return None
-        rho = needed * (1.0 + _OVERSHOOT)
+        rho = needed * (1.0 + OVERSHOOT)
     return None

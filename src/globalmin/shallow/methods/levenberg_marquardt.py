@@ -34,6 +34,7 @@ START_DAMPING = 0.1  # lambda at the start, relative to the mean of the diagonal
 MAX_REJECTIONS = 12  # in a row; the damping has then grown by 2^78
 # a start is given up when 60 systems have not lowered ||r|| by one per cent
 PATIENCE, PROGRESS = 60, 0.99
+EPS, TINY = float(np.finfo(np.float64).eps), float(np.finfo(np.float64).tiny)
 POLISH_BELOW = 1e-10  # a caller who asks for no more than this is not given the last digits
 
 
@@ -99,12 +100,12 @@ def damped_steps(
     )
     norms = [point.norm]
     while not point.is_fitted(tol) and diagonal > 0:
-        shift = max(mu * point.norm, np.finfo(np.float64).eps * diagonal)
+        shift = max(mu * point.norm, EPS * diagonal)
         u = solver.solve(point.residual, shift=shift)
         trial = None if u is None else point.moved(point.pull_back(u))
         if u is not None and trial is not None and trial.norm < point.norm:
             gain = (point.norm**2 - trial.norm**2) / max(
-                point.norm**2 - shift**2 * float(u @ u), np.finfo(np.float64).tiny
+                point.norm**2 - shift**2 * float(u @ u), TINY
             )
             mu *= max(1 / 3, 1 - (2 * min(gain, 1.0) - 1) ** 3)
             point, growth, rejections = trial, 2.0, 0
@@ -149,6 +150,7 @@ class GramSolver:
         self._inputs_gram = X @ X.T
         self._K = np.empty((n, n))
         self._factor = np.empty((n, n))
+        self._diagonal = self._factor.reshape(-1)[:: n + 1]
 
     def load(self, point: Point) -> float:
         """Form K at this point and return the mean of its diagonal."""
@@ -160,7 +162,7 @@ class GramSolver:
         definite in floats.
         """
         np.copyto(self._factor, self._K)
-        self._factor.flat[:: len(self._K) + 1] += shift
+        self._diagonal += shift
         # the transpose of a C array is the Fortran array that LAPACK overwrites in place; the
         # matrix is symmetric
         factor, failed = self._potrf(self._factor.T, lower=1, overwrite_a=1, clean=0)
