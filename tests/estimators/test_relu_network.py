@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 import unittest
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -45,12 +46,25 @@ def _table(n: int = 40, d: int = 4) -> tuple[Any, Any]:
     return X, np.maximum(X[:, 0], 0.0) + 0.5 * X[:, 1] + 0.1 * rng.standard_normal(n)
 
 
+def _exact_objective(model: ReluNetworkRegressor, X: Any, y: Any) -> Fraction:
+    """P of the squared loss at the stored rows, in rational arithmetic."""
+    network, steps = model.network_, model.preprocessing_
+    exact = np.vectorize(Fraction, otypes=[object])
+    rows, labels = exact(steps.transform(X)), exact(steps.transform_y(y))
+    W, bias, v = exact(network.W), exact(network.bias), exact(network.v)
+    r = np.maximum(rows @ W.T + bias, 0) @ v + Fraction(network.intercept) - labels
+    weights = (W * W).sum() + (bias * bias).sum() + (v * v).sum()
+    return ((r * r).sum() + Fraction(model.weight_decay_) * weights) / 2
+
+
 def test_numbers_of_a_proved_fit_agree_with_each_other() -> None:
     X, y = _table()
     model = ReluNetworkRegressor(weight_decay=8.0, random_state=0, max_cones=0, gap=0.05).fit(X, y)
     assert model.verdict_ == "ACCEPTED"
     assert model.bound_ == "spectral"
-    assert model.lower_bound_ <= model.objective_ <= model.loss_upper_
+    exact = _exact_objective(model, X, y)
+    assert Fraction(model.lower_bound_) <= exact <= Fraction(model.loss_upper_)
+    assert model.objective_ == pytest.approx(float(exact), rel=1e-14)
     assert model.gap_ >= model.objective_ - model.lower_bound_ - 1e-9
     assert model.relative_gap_ == model.gap_ / model.objective_
     assert model.optimal_ == (model.relative_gap_ <= 0.05)
