@@ -136,6 +136,17 @@ def test_the_example_of_the_page_and_the_trace_norm_by_hand():
     assert wide.of(net) == pytest.approx(0.125 * 0.5)
 
 
+def test_a_network_keeps_every_eigenvalue_that_is_not_rounding():
+    problem = squares_problem("squared", hidden_bias="none", v_max=2.0)
+    found = np.array([1.0, -1e-9, 1e-15])
+    net = network_of_spectrum(found, np.eye(3), 0.5, problem)
+    assert net.width == 2
+    assert net.v.tolist() == [2.0, -2.0]
+    np.testing.assert_allclose(
+        matrix_of(net, problem.penalty), np.diag([1.0, -1e-9, 0]), rtol=1e-14
+    )
+
+
 def test_from_the_largest_decay_on_there_are_no_neurons():
     for name in LOSSES:
         problem = squares_problem(name)
