@@ -113,6 +113,38 @@ def test_relu_takes_part_where_its_gap_can_be_proved():
     assert not any(left_out("additive", rows) for rows in (wide, long, many))
 
 
+@pytest.mark.parametrize(
+    ("name", "n", "d", "takes_part"),
+    [
+        ("relu", 1000, 2, True),
+        ("relu", 1001, 2, False),
+        ("relu", 20, 3, False),
+        ("quadratic", 5000, 100, True),
+        ("quadratic", 5001, 100, False),
+    ],
+)
+def test_a_model_takes_part_up_to_the_edge_of_its_limits(name, n, d, takes_part):
+    rows = Rows(np.zeros((n, d)), [np.zeros(n)], get_loss("squared"), [], np.ones(n))
+    assert (left_out(name, rows) == "") is takes_part
+
+
+@pytest.mark.parametrize("loss", ["squared", "poisson", "logistic"])
+def test_linear_models_are_minima_of_the_mean_loss_and_the_penalty(loss):
+    """The slope of (1/n) sum l(f_i) + (penalty/2) |coefficients|^2 is zero: our losses, their
+    solvers, which stop at slopes of 1e-4.
+    """
+    y = {"squared": CURVED, "poisson": np.round(np.abs(CURVED)), "logistic": np.sign(CURVED)}[loss]
+    penalty, ones = 0.3, np.ones(len(X))
+    linear = linear_for(loss)
+    model = linear.model(penalty, len(X)).fit(X, y)
+    f = linear.outputs(penalty, X, y, ones, X)
+    u = get_loss(loss).derivative(f, y) / len(X)
+    coefficients = np.ravel(model.coef_)
+    assert np.abs(coefficients).max() > 0.1
+    assert np.abs(X.T @ u + penalty * coefficients).max() <= 1e-3
+    assert abs(u.sum()) <= 1e-3
+
+
 def test_classes_are_chosen_for_by_the_same_rule():
     names = np.array(["low", "middle", "high"])[np.digitize(X[:, 0], [-0.5, 0.5])]
     model = gm.ProvedNetworkClassifier(models=("additive", "quadratic"), cv=3).fit(X, names)
