@@ -5,7 +5,6 @@ of the decay.
 from __future__ import annotations
 
 import math
-import unittest
 from fractions import Fraction
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from tests.estimators.contract import require_passed
 
 import globalmin as gm
 from globalmin.errors import DataError
@@ -21,23 +21,16 @@ from globalmin.regularized import full_run
 from globalmin.regularized.full_training import TO_THE_END
 
 
-@pytest.fixture(autouse=True)
-def _array_api_enabled(monkeypatch: pytest.MonkeyPatch) -> None:
-    # without it scikit-learn skips its array API check without a word
-    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
-
-
 @parametrize_with_checks(
     [
         ReluNetworkRegressor(weight_decay=5.0, starts=1, certify=False),
         ReluNetworkClassifier(weight_decay=5.0, starts=1, certify=False),
     ]
 )
-def test_estimator_check_passes_and_is_not_skipped(estimator: Any, check: Any) -> None:
-    try:
-        check(estimator)
-    except (unittest.SkipTest, pytest.skip.Exception) as skipped:
-        pytest.fail(f"the check was skipped: {skipped}")
+def test_estimator_check_passes_and_is_not_skipped(
+    estimator: Any, check: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    require_passed(estimator, check, monkeypatch)
 
 
 def _table(n: int = 40, d: int = 4) -> tuple[Any, Any]:
