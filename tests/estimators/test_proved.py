@@ -10,7 +10,7 @@ from sklearn.linear_model import Ridge
 
 import globalmin as gm
 from globalmin.estimators import _candidates
-from globalmin.estimators._baselines import PENALTIES, linear_for
+from globalmin.estimators._baselines import PENALTIES, Linear, linear_for
 from globalmin.estimators._candidates import Candidate, Rows, left_out, shared_folds
 from globalmin.estimators._proved import why_chosen
 from globalmin.losses import get_loss
@@ -143,6 +143,29 @@ def test_linear_models_are_minima_of_the_mean_loss_and_the_penalty(loss):
     assert np.abs(coefficients).max() > 0.1
     assert np.abs(X.T @ u + penalty * coefficients).max() <= 1e-3
     assert abs(u.sum()) <= 1e-3
+
+
+def test_held_out_losses_are_means_in_the_weights_of_the_rows():
+    """By hand: 1/2 (1 * 4 + 3 * 0)/4 and 1/2 (2 * 16 + 0)/2, summed over two networks."""
+    folds = [(np.array([2, 3]), np.array([0, 1])), (np.array([0, 1]), np.array([2, 3]))]
+    y, weight = np.array([2.0, 0.0, 4.0, 9.0]), np.array([1.0, 3.0, 2.0, 0.0])
+    rows = Rows(np.zeros((4, 1)), [y, y], get_loss("squared"), folds, weight)
+    seen = []
+
+    def zero(X, y, weight, at):
+        seen.append((y.tolist(), weight.tolist()))
+        return np.zeros(len(at))
+
+    assert rows.held_out(zero).tolist() == [2 * 0.5, 2 * 8.0]
+    assert seen[0] == ([4.0, 9.0], [2.0, 0.0])
+
+
+def test_a_class_that_a_fold_never_saw_costs_much_and_not_everything():
+    linear = Linear("logistic regression", "softmax", 3)
+    labels = np.array([0.0] * 40 + [2.0] * 40)
+    found = linear.outputs(0.1, X, labels, np.ones(80), X)
+    assert (found[:, 1] == np.log(1e-12)).all()
+    np.testing.assert_allclose(np.exp(found[:, [0, 2]]).sum(axis=1), 1.0, rtol=1e-12)
 
 
 def test_classes_are_chosen_for_by_the_same_rule():
