@@ -133,7 +133,8 @@ def test_cross_validation_chooses_the_least_error_of_its_path_and_agrees_with_a_
     loop = np.array(
         [[-cross_val_score(one, X, y, cv=folds, scoring=scoring) for one in row] for row in pairs]
     )
-    np.testing.assert_allclose(model.mse_path_, loop, rtol=1e-2)
+    # paths are trained roughly: objectives a few 1e-4 too high
+    np.testing.assert_allclose(model.mse_path_, loop, rtol=1e-3)
     means = loop.mean(axis=-1)
     assert model.best_index_ == np.unravel_index(int(np.argmin(means)), means.shape)
     assert (model.bias_scale_, model.weight_decay_) == (

@@ -198,25 +198,26 @@ def test_files_that_claim_more_are_rejected(tmp_path):
 
 def test_what_does_not_fit_is_refused_with_a_remedy():
     problem = squares_problem("squared")
-    for options in (
-        {"hidden_bias": "free"},
-        {"linear": "free"},
-        {"intercept": 0.5},
-        {"v_max": 0.0},
-        {"heads": "some"},
+    for options, said in (
+        ({"hidden_bias": "free"}, "hidden_bias='free': for networks of squares take one of"),
+        ({"linear": "free"}, "linear='free': for networks of squares take one of"),
+        ({"intercept": 0.5}, r"intercept=0\.5: for networks of squares take one of"),
+        ({"v_max": 0.0}, r"v_max=0\.0 must be a finite positive number"),
+        ({"heads": "some"}, "heads='some' is unknown; choose one of"),
     ):
-        with pytest.raises(DataError):
+        with pytest.raises(DataError, match=said):
             gm.SquaresPenalty(1.0, **options)
     relu = replace(problem, penalty=gm.Penalty(1.0))
     net = gm.SquaresNetwork(np.ones((1, 3)), [0.0], [1.0])
-    for call in (
-        lambda: gm.train_squares(relu),
-        lambda: gm.train_relu(problem),
-        lambda: gm.train_regularized(problem),
-        lambda: gm.prove(net, relu),
-        lambda: gm.prove(gm.RegularizedNetwork(np.ones((1, 3)), [0.0], [1.0]), problem),
+    other = gm.RegularizedNetwork(np.ones((1, 3)), [0.0], [1.0])
+    for call, said in (
+        (lambda: gm.train_squares(relu), "need a problem with a SquaresPenalty"),
+        (lambda: gm.train_relu(problem), "train them with train_squares"),
+        (lambda: gm.train_regularized(problem), "train them with train_squares"),
+        (lambda: gm.prove(net, relu), "quadratic neurons and the penalty is one of relu"),
+        (lambda: gm.prove(other, problem), "relu neurons and the penalty is one of quadratic"),
     ):
-        with pytest.raises(DataError):
+        with pytest.raises(DataError, match=said):
             call()
     one = squares_problem("squared", d=1)
     run = gm.train_squares(one)
