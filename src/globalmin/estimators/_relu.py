@@ -40,7 +40,8 @@ from globalmin.shallow.storage import save_networks
 # of the largest decay that is worth trying
 CV_SHARES = (0.5, 0.3, 0.17, 0.1, 0.06, 0.03, 0.017, 0.01)
 _WORSE = 2  # decays in a row without a better held-out loss end the search: the next cost most
-_FIT_CALLER = 5
+# _warn_proofs, _store_runs, _fit_problems, fit, scikit-learn's wrapper, the line of the user
+_FIT_CALLER = 6
 
 
 class ReluNetworkEstimator(ProvedNetworks):
