@@ -77,6 +77,7 @@ def test_terms_add_up_to_the_model_and_are_linear_between_their_knots():
     rest = model.predict(X) - parts
     np.testing.assert_allclose(rest, rest[0], rtol=1e-10)  # the constant
     for term in terms:
+        assert term.size == pytest.approx(np.sqrt(np.mean(np.square(term(X)))), rel=1e-12)
         assert term(X).mean() == pytest.approx(0.0, abs=1e-10)
         (knots,), column = term.knots, X[:, term.columns[0]]
         assert knots[0] == column.min()

@@ -1,17 +1,9 @@
 """Every check that scikit-learn has, none skipped, for additive networks."""
 
-import unittest
-
-import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from tests.estimators.contract import require_passed
 
 from globalmin.estimators import AdditiveNetworkClassifier, AdditiveNetworkRegressor
-
-
-@pytest.fixture(autouse=True)
-def _array_api_enabled(monkeypatch):
-    # without it scikit-learn skips its array API check without a word
-    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
 
 
 @parametrize_with_checks(
@@ -21,8 +13,5 @@ def _array_api_enabled(monkeypatch):
         AdditiveNetworkClassifier(weight_decay=0.5, gap=1e-8),
     ]
 )
-def test_estimator_check_passes_and_is_not_skipped(estimator, check):
-    try:
-        check(estimator)
-    except (unittest.SkipTest, pytest.skip.Exception) as skipped:
-        pytest.fail(f"the check was skipped: {skipped}")
+def test_estimator_check_passes_and_is_not_skipped(estimator, check, monkeypatch):
+    require_passed(estimator, check, monkeypatch)

@@ -59,7 +59,7 @@ def test_a_pickled_model_predicts_the_same_and_keeps_its_certificate():
 def test_a_clone_is_unfitted():
     model = clone(ShallowNetworkRegressor(random_state=0).fit(X, Y))
     assert not hasattr(model, "networks_")
-    with pytest.raises(AttributeError):
+    with pytest.raises(AttributeError, match="has no single network; fit it"):
         _ = model.network_
 
 

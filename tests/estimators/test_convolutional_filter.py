@@ -2,13 +2,12 @@
 inputs.
 """
 
-import unittest
-
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from tests.estimators.contract import require_passed
 
 from globalmin.estimators.convolutional_filter import ConvolutionalFilterRegressor
 from globalmin.patches.inputs import (
@@ -20,12 +19,6 @@ from globalmin.patches.inputs import (
 from globalmin.patches.model import filter_outputs
 
 
-@pytest.fixture(autouse=True)
-def _array_api_enabled(monkeypatch):
-    # without it scikit-learn skips its array API check without a word
-    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
-
-
 # labels of both signs are out of reach of outputs that are never negative, so the limits of
 # training are reached
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -35,11 +28,8 @@ def _array_api_enabled(monkeypatch):
         ConvolutionalFilterRegressor(2, restarts=0, max_iter=30),
     ]
 )
-def test_estimator_check_passes_and_is_not_skipped(estimator, check):
-    try:
-        check(estimator)
-    except (unittest.SkipTest, pytest.skip.Exception) as skipped:
-        pytest.fail(f"the check was skipped: {skipped}")
+def test_estimator_check_passes_and_is_not_skipped(estimator, check, monkeypatch):
+    require_passed(estimator, check, monkeypatch)
 
 
 @pytest.mark.parametrize(("size", "stride"), [(3, 1), (3, 3), (4, 2)])

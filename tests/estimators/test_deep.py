@@ -11,9 +11,9 @@ import globalmin as gm
 from globalmin.deep.inputs import (
     LEAST_WIDTH,
     deep_dataset,
-    distinct_rows,
     enough_width,
     image_rows,
+    prove_deep,
 )
 from globalmin.errors import DataError
 
@@ -102,12 +102,12 @@ def test_repeated_rows_are_left_out_of_the_proof_and_contradicting_ones_are_not_
     model = gm.DeepNetworkRegressor(**SMALL).fit(twice, np.r_[Y[:8, 0], Y[:3, 0], Y[:1, 0]])
     assert model.verdict_ == "ACCEPTED"
     data = gm.Dataset(twice, np.r_[Y[:8, 0], Y[:3, 0], Y[:1, 0]])
-    part, notes, copies = distinct_rows(data)
-    assert part.n_samples == 8
-    assert copies == 3
-    assert "4 of 12 rows" in notes[0]
+    proof = prove_deep(model.network_, data)
+    assert proof.copies == 3
+    assert "4 of 12 rows" in proof.notes_on_data[0]
+    assert "the 8 distinct rows" in proof.notes_on_data[0]
     contradicting = gm.Dataset(twice, np.r_[Y[:8, 0], Y[:3, 0] + 1.0, Y[:1, 0]])
-    assert distinct_rows(contradicting) == (contradicting, (), 1)
+    assert prove_deep(model.network_, contradicting).notes_on_data == ()
     with pytest.warns(UserWarning, match="no certificate"):
         model.fit(twice, np.r_[Y[:8, 0], Y[:3, 0] + 1.0, Y[:1, 0]])
     assert model.certificate_ is None

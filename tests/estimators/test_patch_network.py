@@ -1,6 +1,5 @@
 """The patch-network regressor: the scikit-learn contract, shapes of samples, warnings."""
 
-import unittest
 import warnings
 
 import numpy as np
@@ -9,18 +8,13 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits, load_sample_image
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from tests.estimators.contract import require_passed
 
 from globalmin.estimators import ConvolutionalFilterRegressor, PatchNetworkRegressor
 from globalmin.patches.inputs import gabor_filter
 from globalmin.patches.layout import patch_layout
 from globalmin.patches.network import PatchNetwork
 from globalmin.proving.producer import check
-
-
-@pytest.fixture(autouse=True)
-def _array_api_enabled(monkeypatch):
-    # without it scikit-learn skips its array API check without a word
-    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -30,11 +24,8 @@ def _array_api_enabled(monkeypatch):
         PatchNetworkRegressor(2, 1, 2, "trained", bias=True, max_iter=20, restarts=0),
     ]
 )
-def test_estimator_check_passes_and_is_not_skipped(estimator, check):
-    try:
-        check(estimator)
-    except (unittest.SkipTest, pytest.skip.Exception) as skipped:
-        pytest.fail(f"the check was skipped: {skipped}")
+def test_estimator_check_passes_and_is_not_skipped(estimator, check, monkeypatch):
+    require_passed(estimator, check, monkeypatch)
 
 
 def test_images_channels_and_rows_are_the_same_samples():

@@ -10,7 +10,7 @@ from sklearn.linear_model import Ridge
 
 import globalmin as gm
 from globalmin.estimators import _candidates
-from globalmin.estimators._baselines import PENALTIES, linear_for
+from globalmin.estimators._baselines import PENALTIES, Linear, linear_for
 from globalmin.estimators._candidates import Candidate, Rows, left_out, shared_folds
 from globalmin.estimators._proved import why_chosen
 from globalmin.losses import get_loss
@@ -111,6 +111,61 @@ def test_relu_takes_part_where_its_gap_can_be_proved():
     many = Rows(np.zeros((1000, 300)), [np.zeros(1000)], get_loss("squared"), [], np.ones(1))
     assert "300² products" in left_out("quadratic", many)
     assert not any(left_out("additive", rows) for rows in (wide, long, many))
+
+
+@pytest.mark.parametrize(
+    ("name", "n", "d", "takes_part"),
+    [
+        ("relu", 1000, 2, True),
+        ("relu", 1001, 2, False),
+        ("relu", 20, 3, False),
+        ("quadratic", 5000, 100, True),
+        ("quadratic", 5001, 100, False),
+    ],
+)
+def test_a_model_takes_part_up_to_the_edge_of_its_limits(name, n, d, takes_part):
+    rows = Rows(np.zeros((n, d)), [np.zeros(n)], get_loss("squared"), [], np.ones(n))
+    assert (left_out(name, rows) == "") is takes_part
+
+
+@pytest.mark.parametrize("loss", ["squared", "poisson", "logistic"])
+def test_linear_models_are_minima_of_the_mean_loss_and_the_penalty(loss):
+    """The slope of (1/n) sum l(f_i) + (penalty/2) |coefficients|^2 is zero: our losses, their
+    solvers, which stop at slopes of 1e-4.
+    """
+    y = {"squared": CURVED, "poisson": np.round(np.abs(CURVED)), "logistic": np.sign(CURVED)}[loss]
+    penalty, ones = 0.3, np.ones(len(X))
+    linear = linear_for(loss)
+    model = linear.model(penalty, len(X)).fit(X, y)
+    f = linear.outputs(penalty, X, y, ones, X)
+    u = get_loss(loss).derivative(f, y) / len(X)
+    coefficients = np.ravel(model.coef_)
+    assert np.abs(coefficients).max() > 0.1
+    assert np.abs(X.T @ u + penalty * coefficients).max() <= 1e-3
+    assert abs(u.sum()) <= 1e-3
+
+
+def test_held_out_losses_are_means_in_the_weights_of_the_rows():
+    """By hand: 1/2 (1 * 4 + 3 * 0)/4 and 1/2 (2 * 16 + 0)/2, summed over two networks."""
+    folds = [(np.array([2, 3]), np.array([0, 1])), (np.array([0, 1]), np.array([2, 3]))]
+    y, weight = np.array([2.0, 0.0, 4.0, 9.0]), np.array([1.0, 3.0, 2.0, 0.0])
+    rows = Rows(np.zeros((4, 1)), [y, y], get_loss("squared"), folds, weight)
+    seen = []
+
+    def zero(X, y, weight, at):
+        seen.append((y.tolist(), weight.tolist()))
+        return np.zeros(len(at))
+
+    assert rows.held_out(zero).tolist() == [2 * 0.5, 2 * 8.0]
+    assert seen[0] == ([4.0, 9.0], [2.0, 0.0])
+
+
+def test_a_class_that_a_fold_never_saw_costs_much_and_not_everything():
+    linear = Linear("logistic regression", "softmax", 3)
+    labels = np.array([0.0] * 40 + [2.0] * 40)
+    found = linear.outputs(0.1, X, labels, np.ones(80), X)
+    assert (found[:, 1] == np.log(1e-12)).all()
+    np.testing.assert_allclose(np.exp(found[:, [0, 2]]).sum(axis=1), 1.0, rtol=1e-12)
 
 
 def test_classes_are_chosen_for_by_the_same_rule():

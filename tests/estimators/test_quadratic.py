@@ -1,7 +1,6 @@
 """Quadratic network regressors: the scikit-learn contract, proved gaps, real data, bad input."""
 
 import inspect
-import unittest
 
 import numpy as np
 import pytest
@@ -12,17 +11,12 @@ from sklearn.model_selection import KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from tests.estimators.contract import require_passed
 
 from globalmin.errors import DataError
 from globalmin.estimators import QuadraticNetworkRegressor, QuadraticNetworkRegressorCV
 from globalmin.quadratic.solve import solve_quadratic
 from globalmin_check import check_file
-
-
-@pytest.fixture(autouse=True)
-def _array_api_enabled(monkeypatch):
-    # without it scikit-learn skips its array API check without a word
-    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
 
 
 @parametrize_with_checks(
@@ -32,11 +26,8 @@ def _array_api_enabled(monkeypatch):
         QuadraticNetworkRegressorCV(n_decays=2, bias_scales=[1.0, 8.0], cv=3),
     ]
 )
-def test_estimator_check_passes_and_is_not_skipped(estimator, check):
-    try:
-        check(estimator)
-    except (unittest.SkipTest, pytest.skip.Exception) as skipped:
-        pytest.fail(f"the check was skipped: {skipped}")
+def test_estimator_check_passes_and_is_not_skipped(estimator, check, monkeypatch):
+    require_passed(estimator, check, monkeypatch)
 
 
 def table(n=60, d=4, seed=0):
@@ -142,7 +133,8 @@ def test_cross_validation_chooses_the_least_error_of_its_path_and_agrees_with_a_
     loop = np.array(
         [[-cross_val_score(one, X, y, cv=folds, scoring=scoring) for one in row] for row in pairs]
     )
-    np.testing.assert_allclose(model.mse_path_, loop, rtol=1e-2)
+    # paths are trained roughly: objectives a few 1e-4 too high
+    np.testing.assert_allclose(model.mse_path_, loop, rtol=1e-3)
     means = loop.mean(axis=-1)
     assert model.best_index_ == np.unravel_index(int(np.argmin(means)), means.shape)
     assert (model.bias_scale_, model.weight_decay_) == (

@@ -1,10 +1,9 @@
 """Every check that scikit-learn has for estimators, none skipped, none excused."""
 
 import importlib.util
-import unittest
 
-import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from tests.estimators.contract import require_passed
 
 from globalmin.estimators import (
     DeepNetworkClassifier,
@@ -14,12 +13,6 @@ from globalmin.estimators import (
 )
 
 EXPECTED_FAILURES: dict[str, str] = {}
-
-
-@pytest.fixture(autouse=True)
-def _array_api_enabled(monkeypatch):
-    # without it scikit-learn skips its array API check without a word
-    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
 
 
 def test_pandas_is_installed_because_checks_are_skipped_without_it():
@@ -35,8 +28,5 @@ def test_pandas_is_installed_because_checks_are_skipped_without_it():
     ],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
 )
-def test_estimator_check_passes_and_is_not_skipped(estimator, check):
-    try:
-        check(estimator)
-    except (unittest.SkipTest, pytest.skip.Exception) as skipped:
-        pytest.fail(f"the check was skipped: {skipped}")
+def test_estimator_check_passes_and_is_not_skipped(estimator, check, monkeypatch):
+    require_passed(estimator, check, monkeypatch)

@@ -123,8 +123,12 @@ def test_everything_unsupported_is_told_at_once():
 
 def test_what_is_no_model_is_refused(tmp_path):
     (tmp_path / "no.onnx").write_bytes(b"something else, not a graph")
-    for model in (tmp_path / "no.onnx", b"\xff\xff", 3):
-        with pytest.raises(gm.DataError):
+    for model, said in (
+        (tmp_path / "no.onnx", r"no\.onnx: cannot be read as an ONNX model .* export the network"),
+        (b"\xff\xff", "the bytes cannot be read as an ONNX model .* export the network"),
+        (3, "model=int: give a path, bytes or an onnx.ModelProto"),
+    ):
+        with pytest.raises(gm.DataError, match=said):
             from_onnx(model)
 
 

@@ -141,6 +141,29 @@ def test_the_best_constant_is_the_best_of_a_grid(name: str):
     assert total <= min(grid) + (1.0 if "smoothed" in name else 1e-9)
 
 
+def test_the_best_constant_for_huber_is_a_root_of_the_slope_to_the_last_digits():
+    loss, rng = CASES["huber"], np.random.default_rng(1)
+    y, weight = rng.standard_normal(41), rng.random(41) + 0.5
+    found = loss.constant(y, weight)
+    # next to the root the slope is at most its steepness, the sum of the weights, times 1e-16
+    assert abs(weight @ loss.derivative(np.full_like(y, found), y)) <= 1e-14 * weight.sum()
+
+
+@pytest.mark.parametrize(("share", "best"), [(1.01, 1.0), (0.99, -1.0)])
+def test_the_best_constant_for_the_hinge_is_the_heavier_class_however_little(
+    share: float, best: float
+):
+    loss = CASES["hinge"]
+    assert loss.constant(np.array([1.0, -1.0]), np.array([share, 1.0])) == best
+
+
+@pytest.mark.parametrize("name", ["poisson", "squared", "logistic"])
+def test_labels_at_the_edge_are_accepted(name: str):
+    CASES[name].check_labels(
+        {"counts": [0.0, 1e300], "real": [-1e300], "signs": [-1.0, 1.0]}[CASES[name].labels]
+    )
+
+
 def test_the_upper_end_of_the_quantile_domain_is_never_rounded_up():
     for level in (0.1, 0.3, 0.7, 0.9, 1 / 3, 1e-9):
         loss = get_loss("quantile", level)

@@ -44,6 +44,15 @@ def test_value_derivative_and_curvature_agree_with_autodiff(name: str):
 
 
 @pytest.mark.parametrize("name", CASES)
+def test_the_smoothness_is_attained(name: str):
+    """By a softmax where two classes share all: diag(p) - pp^T has the eigenvalue 1/2."""
+    loss, y = CASES[name]
+    f = np.array([[0.0, 0.0, -60.0, -60.0]])
+    largest = np.linalg.eigvalsh(loss.second(f, y[:1])).max()
+    assert largest == pytest.approx(loss.smoothness, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", CASES)
 def test_the_conjugate_is_the_supremum(name: str):
     loss, y = CASES[name]
     for i in range(len(F)):
@@ -71,6 +80,10 @@ def test_the_domain_of_the_softmax_is_the_simplex():
     u = np.array([[-1, 1, 0], [0, 0, 0], [-1.1, 1.1, 0], [0.1, -0.1, 0], [-0.5, 0.6, 0]])
     assert np.isfinite(loss.conjugate(u, y)).tolist() == [True, True, False, False, False]
     assert loss.conjugate(u, y)[:2].tolist() == [0.0, 0.0]
+    # rounding of a few numbers of at most 1 is forgiven, more is not: below zero, and in the sum
+    for size, is_inside in ((1e-12, True), (1e-8, False)):
+        off = np.array([[-1.0 - size, 1.0 + size, 0.0], [-0.5, 0.5 + size, 0.0]])
+        assert np.isfinite(loss.conjugate(off, y[:2])).tolist() == [is_inside, is_inside]
     low, high = loss.domain(y)
     assert low[0].tolist() == [-1, 0, 0]
     assert high[0].tolist() == [0, 1, 1]
@@ -108,7 +121,11 @@ def test_probabilities_of_one_class_against_the_rest():
     np.testing.assert_array_equal(one_against_rest([[-1e4, -1e5, -1e4]]), [[1 / 3] * 3])
 
 
-@pytest.mark.parametrize("value", [0.5, -1.0, np.nan, 1e9])
+def test_class_numbers_end_below_2_to_the_16():
+    get_loss("softmax").check_labels(np.array([0.0, 2.0**16 - 1]))
+
+
+@pytest.mark.parametrize("value", [0.5, -1.0, np.nan, 2.0**16, 1e9])
 def test_other_labels_than_classes_are_refused(value: float):
     with pytest.raises(gm.DataError, match="needs a whole number"):
         get_loss("softmax").check_labels(np.array([0.0, value]))

@@ -5,7 +5,6 @@ The truth is exact: H_g(u) by enumeration, sums in fractions. The default run ma
 each constraint, `-m campaign` 1,000 each, and minimizes 500 tiny problems by brute force.
 """
 
-import itertools
 from collections import Counter
 from fractions import Fraction
 
@@ -13,12 +12,10 @@ import numpy as np
 import pytest
 from tests.checker.regularized_cases import derivative, golden
 from tests.figures import Record, record_hostile
+from tests.mutation.both_checkers import attack
 from tests.mutation.regularized_attacks import hostile
 from tests.mutation.regularized_instances import CONSTRAINTS, honest, written
 from tests.mutation.tiny_optima import lowest_objective
-from tests.oracles.claim_grammar import MalformedError
-from tests.oracles.fraction_checker import check_bytes as slow_check
-from tests.oracles.fraction_checker import oracle_truth
 
 from globalmin_check.claims import dual_quadratic
 from globalmin_check.engine import check_bytes
@@ -29,34 +26,15 @@ OPTIMA, ALL_OPTIMA = 12, 500
 FLOORS = (*CONSTRAINTS[:5], "slabs")  # without "unused", whose floor is that of "columns"
 
 
-def attack(constraint: str, count: int, seed: int) -> Counter[str]:
-    """Make so many files and hold both checkers against the truth."""
-    counts: Counter[str] = Counter()
-    for number in itertools.count():
-        if counts["files"] == count:
-            break
-        rng = np.random.default_rng([seed, CONSTRAINTS.index(constraint), number])
-        try:
-            with np.errstate(all="ignore"):
-                name, raw = hostile(rng, constraint)
-        except (MalformedError, np.linalg.LinAlgError, ArithmeticError):
-            counts["no file"] += 1  # the small producer refused to write it
-            continue
-        fast, slow = check_bytes(raw), slow_check(raw)
-        truth = oracle_truth(raw)
-        where = f"{constraint} {number} ({name}): {fast.verdict} {fast.reason} / {slow} / {truth}"
-        assert not (fast.verdict.value == "ACCEPTED" and truth is False), where
-        pair = {fast.verdict.value, slow.verdict}
-        assert len(pair) == 1 or "UNDECIDED" in pair, where
-        counts["files"] += 1
-        counts[fast.verdict.value] += 1
-        counts["false"] += truth is False
-    return counts
+def attack_on(constraint: str, count: int, seed: int) -> Counter[str]:
+    """Files about one constraint."""
+    place = CONSTRAINTS.index(constraint)
+    return attack(lambda rng: hostile(rng, constraint), count, [seed, place])
 
 
 @pytest.mark.parametrize("constraint", CONSTRAINTS)
 def test_nothing_false_is_accepted_and_the_checkers_agree(constraint: str):
-    counts = attack(constraint, FILES, SEED)
+    counts = attack_on(constraint, FILES, SEED)
     print(constraint, dict(counts))
     # an attack that is never accepted, or always, has no teeth
     assert counts["ACCEPTED"] >= FILES // 10
@@ -66,7 +44,7 @@ def test_nothing_false_is_accepted_and_the_checkers_agree(constraint: str):
 @pytest.mark.campaign
 @pytest.mark.parametrize("constraint", CONSTRAINTS)
 def test_nothing_false_of_a_thousand_is_accepted(constraint: str, record_property: Record):
-    counts = attack(constraint, CAMPAIGN, SEED + 1)
+    counts = attack_on(constraint, CAMPAIGN, SEED + 1)
     record_hostile(record_property, counts, counts["files"])
     print(constraint, dict(counts))
     assert counts["files"] == CAMPAIGN  # files that both checkers judged, not attempts
@@ -75,7 +53,7 @@ def test_nothing_false_of_a_thousand_is_accepted(constraint: str, record_propert
 def test_nothing_false_is_accepted_on_the_road_for_zeros(monkeypatch):
     """Sums of squares in integers over the nonzeros, taken for every file of quadratic neurons."""
     monkeypatch.setattr(dual_quadratic, "_ZEROS", 0)
-    counts = attack("quadratic", ZEROS, SEED + 4)
+    counts = attack_on("quadratic", ZEROS, SEED + 4)
     assert counts["ACCEPTED"] >= ZEROS // 10
     assert counts["false"] >= ZEROS // 6
 
@@ -85,7 +63,7 @@ def test_nothing_false_of_a_thousand_is_accepted_on_the_road_for_zeros(
     monkeypatch, record_property: Record
 ):
     monkeypatch.setattr(dual_quadratic, "_ZEROS", 0)
-    counts = attack("quadratic", 2 * CAMPAIGN, SEED + 5)
+    counts = attack_on("quadratic", 2 * CAMPAIGN, SEED + 5)
     record_hostile(record_property, counts, counts["files"])
     print("zeros", dict(counts))
 

@@ -11,11 +11,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from tests.figures import Record, record_hostile
+from tests.mutation.both_checkers import attack
 from tests.mutation.shape_attacks import honest, hostile, written
 from tests.mutation.shape_gains import largest_gain
 from tests.oracles.claim_grammar import MalformedError
-from tests.oracles.fraction_checker import check_bytes as slow_check
-from tests.oracles.fraction_checker import oracle_truth
 
 from globalmin_check.engine import check_bytes
 
@@ -23,30 +22,8 @@ SEED = 4417
 FILES, CAMPAIGN, HONEST = 100, 1200, 60
 
 
-def attack(count: int, seed: int) -> Counter[str]:
-    """Make the files and hold both checkers against the truth."""
-    counts: Counter[str] = Counter()
-    for number in range(count):
-        rng = np.random.default_rng([seed, number])
-        try:
-            with np.errstate(all="ignore"):
-                name, raw = hostile(rng)
-        except (MalformedError, ArithmeticError):
-            counts["no file"] += 1  # the small producer refused to write it
-            continue
-        fast, slow = check_bytes(raw), slow_check(raw)
-        truth = oracle_truth(raw)
-        where = f"{number} ({name}): {fast.verdict} {fast.reason} / {slow} / {truth}"
-        assert not (fast.verdict.value == "ACCEPTED" and truth is False), where
-        pair = {fast.verdict.value, slow.verdict}
-        assert len(pair) == 1 or "UNDECIDED" in pair, where
-        counts[fast.verdict.value] += 1
-        counts["false"] += truth is False
-    return counts
-
-
 def test_nothing_false_is_accepted_and_the_checkers_agree():
-    counts = attack(FILES, SEED)
+    counts = attack(hostile, FILES, [SEED])
     print(dict(counts))
     # an attack that is never accepted, or always, has no teeth
     assert counts["ACCEPTED"] >= FILES // 10
@@ -55,8 +32,8 @@ def test_nothing_false_is_accepted_and_the_checkers_agree():
 
 @pytest.mark.campaign
 def test_nothing_false_of_twelve_hundred_is_accepted(record_property: Record):
-    counts = attack(CAMPAIGN, SEED + 1)
-    record_hostile(record_property, counts, CAMPAIGN - counts["no file"])
+    counts = attack(hostile, CAMPAIGN, [SEED + 1])
+    record_hostile(record_property, counts, counts["files"])
     print(dict(counts))
 
 

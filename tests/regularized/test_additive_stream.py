@@ -16,7 +16,9 @@ from globalmin.data.row_scaling import RowScaling
 from globalmin.errors import DataError
 from globalmin.regularized.bin_heights import heights
 from globalmin.regularized.hinge_training import lasso
-from globalmin.regularized.shard_bins import BinPlan, added, bins_of
+from globalmin.regularized.network import RegularizedNetwork
+from globalmin.regularized.shard_bins import BLOCK, BinPlan, ShardBins, added, bins_of
+from globalmin.regularized.stream_network import AdditiveStreamNetwork
 from globalmin.regularized.train import train_regularized
 
 
@@ -116,6 +118,36 @@ def test_the_sums_are_within_their_radii_and_do_not_depend_on_the_pieces() -> No
             ):
                 assert abs(exactly - Fraction(stored)) <= len(own) * radius
         start += len(edges) - 1
+
+
+def one_bin(network: RegularizedNetwork, row: tuple[float, float], rows: int) -> ShardBins:
+    """The sums of equal rows in the bin from -1 to 1."""
+    stream = AdditiveStreamNetwork(network, ("x", "y"), RowScaling.none(2))
+    plan = BinPlan(stream, (np.array([-1.0, 1.0]),), rows)
+    return bins_of([np.tile(row, (rows, 1))], plan)[0]
+
+
+def test_radii_hold_where_roundings_of_equal_rows_all_go_one_way() -> None:
+    """8192 times 0.7, one after the other: a sixth of what the radii allow."""
+    nothing = RegularizedNetwork(np.zeros((0, 1)), [], [], 0.0)
+    shard, r = one_bin(nothing, (1.0, 0.7), BLOCK), -Fraction(0.7)
+    for exactly, stored, radius in zip(
+        (r, 2 * r, r * r), shard.sums[:, 0].tolist(), shard.radii[:3].tolist(), strict=True
+    ):
+        off = abs(BLOCK * exactly - Fraction(stored))
+        assert 0.1 * BLOCK * Fraction(radius) <= off <= BLOCK * Fraction(radius)
+
+
+def test_radii_hold_for_a_residual_that_is_all_rounding() -> None:
+    """A thousand equal neurons and their own output as the label."""
+    w, bias, v, x = (Fraction(part) for part in (0.1, 0.3, 0.1, 0.7))
+    many = np.ones(1000)
+    network = RegularizedNetwork(0.1 * many[:, None], 0.3 * many, 0.1 * many, 0.0)
+    output = 1000 * v * (w * x + bias)
+    shard = one_bin(network, (0.7, float(output)), 1)
+    off = abs(output - Fraction(float(output)) - Fraction(float(shard.sums[0, 0])))
+    assert off <= Fraction(float(shard.radii[0]))
+    assert shard.radii[0] <= 1e-11  # 1016 roundings of 2^-53 of twice an output of 37: 8.5e-12
 
 
 def test_heights_cover_every_neuron_of_the_rows(fit: gm.AdditiveStreamedFit) -> None:

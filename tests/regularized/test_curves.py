@@ -176,6 +176,16 @@ def test_multipliers_leave_the_tube_nowhere_if_no_atom_is_worth_it():
     assert max(worst) < 1.5
 
 
+def test_the_tangents_are_moved_to_where_the_tube_is_tightest():
+    """With the first ones the height is 2.6 times the decay, with the second ones it is the decay:
+    found among 2,202 draws, of which 15 need more than one.
+    """
+    x, u = np.array([-0.86, 0.38, 0.93, 1.05]), np.array([-0.16, -1.47, 1.76, -0.13])
+    curve = Curve.of(x, "increasing", 0.1)
+    b = curve_height(curve, u)
+    assert height_with(curve, u, multipliers(curve, u, b)) <= b * (1 + 1e-12)
+
+
 def test_bends_between_values_are_the_largest_of_a_fine_grid():
     rng = np.random.default_rng(1)
     z = np.sort(rng.standard_normal(6))

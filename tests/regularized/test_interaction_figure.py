@@ -48,6 +48,15 @@ def test_a_name_is_shortened_in_its_middle(name, most):
         assert columns_of(short) >= most - 2  # an ideograph of two columns may not fit
 
 
+def test_strengths_are_the_norms_of_all_coefficients_of_a_column():
+    interactions = found(["a", "b", "c"])
+    rows = [row for row in interactions.table() if row.second is not None]
+    for name, strength in zip("abc", interactions.strengths(), strict=True):
+        own = [row.coefficient for row in rows if name in (row.first, row.second)]
+        assert len(own) == 3
+        assert strength == pytest.approx(np.linalg.norm(own), rel=1e-14)
+
+
 def test_the_table_is_aligned_for_wide_letters():
     lines = str(found(["年齢", "b"])).splitlines()
     ends = {columns_of(line[: line.rindex("  ") + 2]) for line in lines}

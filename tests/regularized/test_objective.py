@@ -110,32 +110,32 @@ def test_a_wrong_problem_is_refused(options: dict, said: str):
 
 
 @pytest.mark.parametrize(
-    "options",
+    ("options", "said"),
     [
-        {"weight_decay": 0.0},
-        {"weight_decay": -0.5},
-        {"weight_decay": 1.0, "tau": 0.0},
-        {"weight_decay": 1.0, "intercept": -1.0},
-        {"weight_decay": 1.0, "linear": np.nan},
-        {"weight_decay": 1.0, "hidden_bias": "no"},
-        {"weight_decay": 1.0, "intercept": "no"},
+        ({"weight_decay": 0.0}, r"weight_decay=0\.0 must be a finite positive number"),
+        ({"weight_decay": -0.5}, r"weight_decay=-0\.5 must be a finite positive number"),
+        ({"weight_decay": 1.0, "tau": 0.0}, r"tau=0\.0 must be a finite positive number"),
+        ({"weight_decay": 1.0, "intercept": -1.0}, r"intercept=-1\.0 must be a finite positive"),
+        ({"weight_decay": 1.0, "linear": np.nan}, "linear=nan must be a finite positive number"),
+        ({"weight_decay": 1.0, "hidden_bias": "no"}, "hidden_bias='no' is unknown; choose one of"),
+        ({"weight_decay": 1.0, "intercept": "no"}, "intercept='no' .* or a positive number"),
     ],
 )
-def test_a_wrong_penalty_is_refused(options: dict):
-    with pytest.raises(gm.DataError):
+def test_a_wrong_penalty_is_refused(options: dict, said: str):
+    with pytest.raises(gm.DataError, match=said):
         Penalty(**options)
 
 
 @pytest.mark.parametrize(
-    "parts",
+    ("parts", "said"),
     [
-        ([[1.0]], [1.0, 2.0], [1.0]),
-        ([[np.inf]], [1.0], [1.0]),
-        ([1.0], [1.0], [1.0]),
-        ([[1.0]], [1.0], [1.0], np.nan),
-        ([[1.0]], [1.0], [1.0], 0.0, [1.0, 2.0]),
+        (([[1.0]], [1.0, 2.0], [1.0]), "W has 1 rows, bias 2 and v 1 entries"),
+        (([[np.inf]], [1.0], [1.0]), r"W of shape \(1, 1\) must be finite with 2 dimension"),
+        (([1.0], [1.0], [1.0]), r"W of shape \(1,\) must be finite with 2 dimension"),
+        (([[1.0]], [1.0], [1.0], np.nan), "intercept=nan must be a finite number"),
+        (([[1.0]], [1.0], [1.0], 0.0, [1.0, 2.0]), "linear has 2 entries but W has 1 columns"),
     ],
 )
-def test_a_wrong_network_is_refused(parts: tuple):
-    with pytest.raises(gm.DataError):
+def test_a_wrong_network_is_refused(parts: tuple, said: str):
+    with pytest.raises(gm.DataError, match=said):
         RegularizedNetwork(*parts)

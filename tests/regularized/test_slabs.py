@@ -14,7 +14,7 @@ from globalmin.proving.producer import prove
 from globalmin.regularized.claims.slab_gap import slab_matrix
 from globalmin.regularized.full_run import estimate_largest_decay, train_relu
 from globalmin.regularized.objective import Penalty, RegularizedProblem
-from globalmin.regularized.slabs import slab_proof
+from globalmin.regularized.slabs import _largest, slab_proof
 
 
 def _largest_sum(X: Array, u: Array, W: Array) -> float:
@@ -32,6 +32,13 @@ def test_bounds_are_above_every_sum_and_tight_in_one_column(seed: int) -> None:
     H = max(_largest_sum(X, sign * u, np.array([[1.0], [-1.0]])) for sign in (1, -1))
     bound = slab_proof(X, u, max_slabs=24).bound
     assert H <= bound <= 1.05 * H
+
+
+def test_the_multiplier_of_an_inequality_is_positive() -> None:
+    """On the ball c w - w^2 has the maximum c^2/4 inside, above every value on the sphere."""
+    value, gamma, _ = _largest(-np.eye(2), np.array([0.1, 0.0]))
+    assert gamma > 0
+    assert 0.1**2 / 4 <= value <= 0.1**2 / 4 + 1e-8
 
 
 @pytest.mark.parametrize("seed", range(6))

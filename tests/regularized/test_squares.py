@@ -136,6 +136,17 @@ def test_the_example_of_the_page_and_the_trace_norm_by_hand():
     assert wide.of(net) == pytest.approx(0.125 * 0.5)
 
 
+def test_a_network_keeps_every_eigenvalue_that_is_not_rounding():
+    problem = squares_problem("squared", hidden_bias="none", v_max=2.0)
+    found = np.array([1.0, -1e-9, 1e-15])
+    net = network_of_spectrum(found, np.eye(3), 0.5, problem)
+    assert net.width == 2
+    assert net.v.tolist() == [2.0, -2.0]
+    np.testing.assert_allclose(
+        matrix_of(net, problem.penalty), np.diag([1.0, -1e-9, 0]), rtol=1e-14
+    )
+
+
 def test_from_the_largest_decay_on_there_are_no_neurons():
     for name in LOSSES:
         problem = squares_problem(name)
@@ -187,25 +198,26 @@ def test_files_that_claim_more_are_rejected(tmp_path):
 
 def test_what_does_not_fit_is_refused_with_a_remedy():
     problem = squares_problem("squared")
-    for options in (
-        {"hidden_bias": "free"},
-        {"linear": "free"},
-        {"intercept": 0.5},
-        {"v_max": 0.0},
-        {"heads": "some"},
+    for options, said in (
+        ({"hidden_bias": "free"}, "hidden_bias='free': for networks of squares take one of"),
+        ({"linear": "free"}, "linear='free': for networks of squares take one of"),
+        ({"intercept": 0.5}, r"intercept=0\.5: for networks of squares take one of"),
+        ({"v_max": 0.0}, r"v_max=0\.0 must be a finite positive number"),
+        ({"heads": "some"}, "heads='some' is unknown; choose one of"),
     ):
-        with pytest.raises(DataError):
+        with pytest.raises(DataError, match=said):
             gm.SquaresPenalty(1.0, **options)
     relu = replace(problem, penalty=gm.Penalty(1.0))
     net = gm.SquaresNetwork(np.ones((1, 3)), [0.0], [1.0])
-    for call in (
-        lambda: gm.train_squares(relu),
-        lambda: gm.train_relu(problem),
-        lambda: gm.train_regularized(problem),
-        lambda: gm.prove(net, relu),
-        lambda: gm.prove(gm.RegularizedNetwork(np.ones((1, 3)), [0.0], [1.0]), problem),
+    other = gm.RegularizedNetwork(np.ones((1, 3)), [0.0], [1.0])
+    for call, said in (
+        (lambda: gm.train_squares(relu), "need a problem with a SquaresPenalty"),
+        (lambda: gm.train_relu(problem), "train them with train_squares"),
+        (lambda: gm.train_regularized(problem), "train them with train_squares"),
+        (lambda: gm.prove(net, relu), "quadratic neurons and the penalty is one of relu"),
+        (lambda: gm.prove(other, problem), "relu neurons and the penalty is one of quadratic"),
     ):
-        with pytest.raises(DataError):
+        with pytest.raises(DataError, match=said):
             call()
     one = squares_problem("squared", d=1)
     run = gm.train_squares(one)

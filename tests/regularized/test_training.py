@@ -12,6 +12,7 @@ from tests.regularized.column_cases import LOSSES, exact_sums, is_feasible_colum
 
 import globalmin as gm
 from globalmin.regularized.claims.dual_gap import build, dual_of, feasible_dual
+from globalmin.regularized.dual import scaled
 from globalmin.regularized.objective import Penalty, RegularizedProblem, objective
 from globalmin.regularized.repair import floor_below, objective_above
 from globalmin.regularized.train import decay_path, largest_decay, oracle_for
@@ -22,6 +23,24 @@ KINKED = {"quantile", "hinge"}  # trained through envelopes
 def _share(name: str) -> float:
     """The relative gap that training is asked for."""
     return 1e-4 if name in KINKED else 1e-7
+
+
+def test_the_best_floor_along_a_ray_is_not_always_at_its_end():
+    """Squared loss, D(su) = 2 s - s^2 for u = -y: the end s = 1 is best; for -3 u, which points
+    away, nothing is; for Huber's with h = 0.95 the end s = 1 is outside of the domain.
+    """
+    y = np.array([1.0, -1.0])
+    problem = RegularizedProblem([[-1.0], [1.0]], y, Penalty(2.0))
+    for u, share, floor in ((-y, 1.0, 1.0), (3 * y, 0.0, 0.0)):
+        value, found = scaled(problem, u, 1.0)
+        assert value == pytest.approx(floor, abs=1e-15)
+        assert found.tolist() == (share * u).tolist()
+    huber = RegularizedProblem([[-1.0], [1.0]], y, Penalty(2.0), gm.get_loss("huber", 0.95))
+    value, found = scaled(huber, -y, 1.0)
+    assert found.tolist() == (-0.9 * y).tolist()
+    assert value == pytest.approx(2 * 0.9 - 0.9**2, rel=1e-15)
+    # a height above the decay shortens the ray to their quotient
+    assert scaled(problem, -y, 4.0)[1].tolist() == (-0.5 * y).tolist()
 
 
 @pytest.mark.parametrize("b", [0.5, 1.0, 1.4])

@@ -16,7 +16,8 @@ from globalmin._options import Architecture, Scaling
 from globalmin._types import Array
 from globalmin.activations import Activation
 from globalmin.data import Dataset
-from globalmin.data.preprocessing import Preprocessing, column_statistics, fit_preprocessing
+from globalmin.data.distinct_rows import distinct_rows
+from globalmin.data.preprocessing import column_statistics, fit_preprocessing
 from globalmin.data.validation import as_matrix, as_targets
 from globalmin.deep.network import DeepNetwork
 from globalmin.deep.problem import DeepRun
@@ -164,37 +165,13 @@ def train_enough(
     return min(runs, key=lambda run: run.loss)
 
 
-def distinct_rows(data: Dataset) -> tuple[Dataset, tuple[str, ...], int]:
-    """The data without rows that repeat another, inputs and label; a note that says so, and how
-    often the most frequent row occurs. Rows that contradict each other are kept.
-    """
-    repeated = data.degeneracy.equal_rows
-    if not repeated or data.degeneracy.conflicting_rows:
-        return data, (), 1
-    dropped = [i for group in repeated for i in group[1:]]
-    kept = np.setdiff1d(np.arange(data.n_samples), dropped)
-    copies = max(len(group) for group in repeated)
-    note = (
-        f"{len(dropped)} of {data.n_samples} rows repeat another row, inputs and target; they are "
-        "left out of the proof, because the loss is zero with them if and only if it is zero "
-        f"without them. The bounds are about the {len(kept)} distinct rows; over all rows the loss "
-        f"is at most {copies} times as large"
-    )
-    part = Dataset.from_preprocessed(data.X[kept], data.y[kept], _single(data.preprocessings))
-    return part, (note,), copies
-
-
-def _single(steps: tuple[Preprocessing, ...]) -> Preprocessing:
-    (step,) = steps
-    return step
-
-
 def prove_deep(network: DeepNetwork, data: Dataset, **options: Any) -> Proof:
     """`prove` for a deep network, about the distinct rows: repeated ones make J J^T singular and
     change nothing about zero loss.
     """
-    part, notes, copies = distinct_rows(data)
-    proof = prove(network, part, **options)
-    if not notes:
-        return proof
-    return replace(proof, notes_on_data=notes, notes=(*notes, *proof.notes), copies=copies)
+    found = distinct_rows(data)
+    if found is None:
+        return prove(network, data, **options)
+    proof = prove(network, found.data, **options)
+    notes = (found.note,)
+    return replace(proof, notes_on_data=notes, notes=(*notes, *proof.notes), copies=found.copies)

@@ -18,8 +18,8 @@ from globalmin._types import Array
 from globalmin.activations import Activation, get_activation
 from globalmin.data import SCALINGS, Dataset
 from globalmin.data.validation import require_memory
-from globalmin.estimators._gap import LossGap, half_square
-from globalmin.estimators._networks import ProvedNetworks, _single
+from globalmin.estimators._gap import LossGap, half_square, single
+from globalmin.estimators._networks import ProvedNetworks
 from globalmin.proving.producer import prove
 from globalmin.proving.proof import Proof, no_proof
 from globalmin.shallow.methods.table import METHODS, method_for
@@ -183,11 +183,11 @@ class ShallowNetworkEstimator(LossGap, ProvedEstimator):
 
     def _store(self, targets: list[Dataset], runs: list[ShallowRun], proofs: list[Proof]) -> None:
         self.networks_ = [run.network for run in runs]
-        self.preprocessing_ = _single([part.preprocessing for part in targets])
-        self.trajectory_ = _single([run.trajectory for run in runs])
-        self.loss_curve_ = _single([run.losses for run in runs])
-        self.n_iter_ = _single([run.n_iter for run in runs])
-        self.width_ = _single([run.width for run in runs])
+        self.preprocessing_ = single([part.preprocessing for part in targets])
+        self.trajectory_ = single([run.trajectory for run in runs])
+        self.loss_curve_ = single([run.losses for run in runs])
+        self.n_iter_ = single([run.n_iter for run in runs])
+        self.width_ = single([run.width for run in runs])
         pairs = zip(self.networks_, targets, strict=True)
         losses = [half_square(network.predict(part.X) - part.y) for network, part in pairs]
         self._store_proofs(proofs)

@@ -32,8 +32,8 @@ from globalmin.deep.prediction import plot_deep
 from globalmin.deep.problem import DeepRun
 from globalmin.deep.train import MAX_ITER, Method
 from globalmin.errors import DataError
-from globalmin.estimators._base import ProvedEstimator, _single
-from globalmin.estimators._gap import LossGap, half_square
+from globalmin.estimators._base import ProvedEstimator
+from globalmin.estimators._gap import LossGap, half_square, single
 from globalmin.proving.proof import Proof, no_proof
 
 if TYPE_CHECKING:
@@ -186,12 +186,12 @@ class DeepNetworkEstimator(LossGap, ProvedEstimator):
         self, targets: Sequence[Dataset], runs: Sequence[DeepRun], proofs: Sequence[Proof]
     ) -> None:
         self.networks_ = [run.network for run in runs]
-        self.run_ = _single(list(runs))
-        self.preprocessing_ = _single([part.preprocessing for part in targets])
-        self.trajectory_ = _single([run.trajectory for run in runs])
-        self.loss_curve_ = _single([run.losses for run in runs])
-        self.n_iter_ = _single([max(1, run.n_iter) for run in runs])
-        self.width_ = _single([run.network.width for run in runs])
+        self.run_ = single(list(runs))
+        self.preprocessing_ = single([part.preprocessing for part in targets])
+        self.trajectory_ = single([run.trajectory for run in runs])
+        self.loss_curve_ = single([run.losses for run in runs])
+        self.n_iter_ = single([max(1, run.n_iter) for run in runs])
+        self.width_ = single([run.network.width for run in runs])
         self._store_proofs(proofs)
         pairs = zip(self.networks_, targets, strict=True)
         losses = [half_square(network.predict(part.X) - part.y) for network, part in pairs]

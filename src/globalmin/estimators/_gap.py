@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from globalmin.errors import DataError
 from globalmin.proving.claim import WIDEST_GAP, Proves
 from globalmin.proving.proof import Proof
 from globalmin.proving.rounded_text import above
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -210,7 +212,7 @@ class LossGap(GapStatement):
         )
 
 
-def single(values: list[Any]) -> Any:
+def single(values: list[T]) -> T | list[T]:
     """The value itself for one target, the list for several."""
     return values[0] if len(values) == 1 else values
 

@@ -6,16 +6,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from globalmin._types import Array
-from globalmin.estimators._gap import GapStatement, require_fitted
+from globalmin.estimators._gap import GapStatement, require_fitted, single
 from globalmin.optimize.run import Status
 from globalmin.proving.proof import Proof, joined
-
-T = TypeVar("T")
 
 FIT_CALLER = (
     5  # _warn, _fit_targets, fit, scikit-learn's wrapper of fit, and then the line of the user
@@ -42,10 +40,10 @@ class ProvedNetworks(GapStatement):
         return self.networks_[0]
 
     def _store_proofs(self, proofs: Sequence[Proof]) -> None:
-        self.certificate_ = _single([proof.certificate for proof in proofs])
-        self.verdict_ = _single([proof.verdict if proof.has_file else None for proof in proofs])
-        self.loss_upper_ = _single([proof.loss_upper for proof in proofs])
-        self.loss_lower_ = _single([proof.loss_lower for proof in proofs])
+        self.certificate_ = single([proof.certificate for proof in proofs])
+        self.verdict_ = single([proof.verdict if proof.has_file else None for proof in proofs])
+        self.loss_upper_ = single([proof.loss_upper for proof in proofs])
+        self.loss_lower_ = single([proof.loss_lower for proof in proofs])
 
     def _warn(self, runs: Sequence[Any], proofs: Sequence[Proof]) -> None:
         """One warning per fit: about training if it fell short, otherwise about a proof that was
@@ -103,11 +101,6 @@ class ProvedNetworks(GapStatement):
             ],
             axis=1,
         )
-
-
-def _single(values: list[T]) -> T | list[T]:
-    """The value itself for one target, the list for several."""
-    return values[0] if len(values) == 1 else values
 
 
 def _is_enough(run: Any, proof: Proof) -> bool:

@@ -17,8 +17,8 @@ from globalmin._types import Array, Indices
 from globalmin.data.preprocessing import Preprocessing
 from globalmin.errors import DataError
 from globalmin.estimators._candidates import stratified_folds
-from globalmin.estimators._gap import Gap, part_of, require_fitted
-from globalmin.estimators._networks import ProvedNetworks, _single
+from globalmin.estimators._gap import Gap, part_of, require_fitted, single
+from globalmin.estimators._networks import ProvedNetworks
 from globalmin.files import canonical_json
 from globalmin.proving.producer import prove
 from globalmin.proving.proof import Proof, no_proof
@@ -102,21 +102,21 @@ class RegularizedEstimator(ProvedNetworks):
         self._parts = parts
         self.networks_ = [part.run.network for part in parts]
         self.runs_ = [part.run for part in parts]
-        self.preprocessing_ = _single([part.preprocessing for part in parts])
-        self.weight_decay_ = _single([p.run.problem.penalty.weight_decay for p in parts])
-        self.weight_decays_ = _single([_of(p.choice, "decays") for p in parts])
-        self.cv_losses_ = _single([_of(p.choice, "losses") for p in parts])
-        self.n_iter_ = _single([part.run.n_iter for part in parts])
-        self.width_ = _single([part.run.network.width for part in parts])
+        self.preprocessing_ = single([part.preprocessing for part in parts])
+        self.weight_decay_ = single([p.run.problem.penalty.weight_decay for p in parts])
+        self.weight_decays_ = single([_of(p.choice, "decays") for p in parts])
+        self.cv_losses_ = single([_of(p.choice, "losses") for p in parts])
+        self.n_iter_ = single([part.run.n_iter for part in parts])
+        self.width_ = single([part.run.network.width for part in parts])
         proofs = [part.proof for part in parts]
         self._store_proofs(proofs)
-        self.objective_ = _single([part.objective for part in parts])
-        self.gap_ = _single([proof.gap for proof in proofs])
-        self.relative_gap_ = _single([part.relative_gap for part in parts])
-        self.lower_bound_ = _single(
+        self.objective_ = single([part.objective for part in parts])
+        self.gap_ = single([proof.gap for proof in proofs])
+        self.relative_gap_ = single([part.relative_gap for part in parts])
+        self.lower_bound_ = single(
             [proof.loss_lower if proof.is_accepted else -math.inf for proof in proofs]
         )
-        self.optimal_ = _single([part.relative_gap <= self.gap for part in parts])
+        self.optimal_ = single([part.relative_gap <= self.gap for part in parts])
 
     def _fit_one(self, X: Array, y: Array, weight: Array | None, settings: Settings) -> Fitted:
         steps = settings.preprocessing(X, y, weight)

@@ -16,8 +16,8 @@ import numpy as np
 from globalmin._options import Scaling
 from globalmin._types import Array, Indices
 from globalmin.data import Dataset
-from globalmin.estimators._gap import Gap, part_of, require_fitted
-from globalmin.estimators._networks import ProvedNetworks, _single
+from globalmin.estimators._gap import Gap, part_of, require_fitted, single
+from globalmin.estimators._networks import ProvedNetworks
 from globalmin.estimators._regularized import named_steps
 from globalmin.files import canonical_json
 from globalmin.losses import Loss
@@ -40,7 +40,8 @@ from globalmin.shallow.storage import save_networks
 # of the largest decay that is worth trying
 CV_SHARES = (0.5, 0.3, 0.17, 0.1, 0.06, 0.03, 0.017, 0.01)
 _WORSE = 2  # decays in a row without a better held-out loss end the search: the next cost most
-_FIT_CALLER = 5
+# _warn_proofs, _store_runs, _fit_problems, fit, scikit-learn's wrapper, the line of the user
+_FIT_CALLER = 6
 
 
 class ReluNetworkEstimator(ProvedNetworks):
@@ -110,17 +111,17 @@ class ReluNetworkEstimator(ProvedNetworks):
     def _store_runs(self, runs: Sequence[FullRun], proofs: Sequence[Proof]) -> None:
         self.networks_ = [run.network for run in runs]
         self._scales = [scale_words(run.problem) for run in runs]
-        self.width_ = _single([run.network.width for run in runs])
-        self.objective_ = _single([run.objective for run in runs])
-        self.bound_ = _single([constraint_of(proof) for proof in proofs])
+        self.width_ = single([run.network.width for run in runs])
+        self.objective_ = single([run.objective for run in runs])
+        self.bound_ = single([constraint_of(proof) for proof in proofs])
         self._store_proofs(proofs)
         found = [claim_numbers(proof) for proof in proofs]
-        self.loss_lower_ = _single([floor for floor, _ in found])
+        self.loss_lower_ = single([floor for floor, _ in found])
         self.lower_bound_ = self.loss_lower_
-        self.gap_ = _single([gap for _, gap in found])
+        self.gap_ = single([gap for _, gap in found])
         shares = [run.share_of(gap) for (_, gap), run in zip(found, runs, strict=True)]
-        self.relative_gap_ = _single(shares)
-        self.optimal_ = _single([share <= self.gap for share in shares])
+        self.relative_gap_ = single(shares)
+        self.optimal_ = single([share <= self.gap for share in shares])
         self._warn_proofs(runs, proofs)
 
     def _warn_proofs(self, runs: Sequence[FullRun], proofs: Sequence[Proof]) -> None:

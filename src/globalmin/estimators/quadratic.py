@@ -22,8 +22,8 @@ from globalmin.activations import get_activation
 from globalmin.data import SCALINGS, Dataset
 from globalmin.data.validation import matrix_bytes, require_memory
 from globalmin.errors import DataError
-from globalmin.estimators._base import ShallowNetworkEstimator, _single
-from globalmin.estimators._gap import half_square
+from globalmin.estimators._base import ShallowNetworkEstimator
+from globalmin.estimators._gap import half_square, single
 from globalmin.estimators._squares import ReadsInteractions
 from globalmin.optimize.run import Status
 from globalmin.proving.proof import Proof
@@ -150,10 +150,10 @@ class QuadraticNetworkEstimator(
     def _store_solutions(
         self, targets: list[Dataset], solutions: list[QuadraticSolution], proofs: list[Proof]
     ) -> None:
-        self.preprocessing_ = _single([part.preprocessing for part in targets])
-        self.n_iter_ = _single([max(solution.n_iter, 1) for solution in solutions])
-        self.width_ = _single([network.width for network in self.networks_])
-        self.matrix_ = _single([solution.M for solution in solutions])
+        self.preprocessing_ = single([part.preprocessing for part in targets])
+        self.n_iter_ = single([max(solution.n_iter, 1) for solution in solutions])
+        self.width_ = single([network.width for network in self.networks_])
+        self.matrix_ = single([solution.M for solution in solutions])
         self._store_proofs(proofs)
         values = [float(solution.objective) for solution in solutions]
         zeros = [half_square(part.y) for part in targets]

@@ -114,11 +114,21 @@ def changes(norms: np.ndarray) -> float:
 
 def _rows(found: dict[str, dict[str, Any]], sizes: tuple[int, int], *, judged: bool) -> list[Row]:
     norms = {start: np.asarray(one["norms"]) for start, one in found.items()}
+    drifts = [
+        earlier.row(f"{start}: largest change of a difference", changes(norms[start]))
+        for start, earlier in DRIFT.items()
+        if judged
+    ]
+    return [*_difference_rows(norms, sizes), *drifts, _law_row(found), *_end_rows(norms)]
+
+
+def _difference_rows(norms: dict[str, np.ndarray], sizes: tuple[int, int]) -> list[Row]:
+    """Differences of the squared norms of neighbors."""
     largest = {
         start: float(np.abs(np.diff(values, axis=1)).max()) for start, values in norms.items()
     }
     spread = math.sqrt(2.0) * math.hypot(10.0 / math.sqrt(sizes[0]), 1.0 / math.sqrt(sizes[1]))
-    rows = [
+    return [
         Row(
             "balanced: largest difference of neighbors",
             0.14,
@@ -139,36 +149,36 @@ def _rows(found: dict[str, dict[str, Any]], sizes: tuple[int, int], *, judged: b
             catches=("the balanced start", 0.1),
         ),
     ]
-    rows += [
-        earlier.row(f"{start}: largest change of a difference", changes(norms[start]))
-        for start, earlier in DRIFT.items()
-        if judged
-    ]
-    rows.append(
-        Row(
-            "exact law of the drift: largest error",
-            None,
-            max(float(one["identity"]) for one in found.values()),
-            1e-8,
-            note="D(k+1) − D(k) = η²(‖G‖² − ‖G⁺‖²)",
-            reference=0.0,
-            source="identity of our spec page, from DU-T4.1",
-            error="rounding of the sums over all steps",
-            catches=("an activation that is not homogeneous", 0.1),
-        )
+
+
+def _law_row(found: dict[str, dict[str, Any]]) -> Row:
+    return Row(
+        "exact law of the drift: largest error",
+        None,
+        max(float(one["identity"]) for one in found.values()),
+        1e-8,
+        note="D(k+1) − D(k) = η²(‖G‖² − ‖G⁺‖²)",
+        reference=0.0,
+        source="identity of our spec page, from DU-T4.1",
+        error="rounding of the sums over all steps",
+        catches=("an activation that is not homogeneous", 0.1),
     )
-    for start, values in norms.items():
-        for h in (0, 1):
-            rows.append(
-                Row(
-                    f"{start}: {LAYERS[h]} / {LAYERS[h + 1]} at the end",
-                    PUBLISHED[start][h] / PUBLISHED[start][h + 1],
-                    float(values[-1, h] / values[-1, h + 1]),
-                    note="the ratio is 1 + difference/size, and the size is that of other data",
-                    where=f"{WHERE}, quotient of the printed norms",
-                )
-            )
-    return rows + [
+
+
+def _end_rows(norms: dict[str, np.ndarray]) -> list[Row]:
+    """Ratios and squared norms at the end of the runs."""
+    ratios = [
+        Row(
+            f"{start}: {LAYERS[h]} / {LAYERS[h + 1]} at the end",
+            PUBLISHED[start][h] / PUBLISHED[start][h + 1],
+            float(values[-1, h] / values[-1, h + 1]),
+            note="the ratio is 1 + difference/size, and the size is that of other data",
+            where=f"{WHERE}, quotient of the printed norms",
+        )
+        for start, values in norms.items()
+        for h in (0, 1)
+    ]
+    return ratios + [
         Row(
             f"{start}: {name} at the end",
             PUBLISHED[start][h],

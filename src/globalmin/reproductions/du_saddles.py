@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 L, GAMMA, TAU = math.e, 1.0, math.e  # section 7.7.1
 STEP = 1.0 / (4.0 * L)  # that of figures 7.3 and 7.4
+CORNERS = np.array(  # in units of tau: the first seven are in the domain of the octopus
+    [(0, 0), (1, 1), (2, 0), (4, 0), (4, 4), (6, 6), (3, 2.5), (0.5, 3), (1.5, 1.5)]
+)
 FIXED = "Printed: L = e, γ = 1, τ = e (section 7.7.1), saddles blue, minimum red, path pink."
 
 
@@ -226,23 +229,26 @@ def fig75(setting: Setting) -> Reproduction:
     from globalmin.octopus.function import Octopus
 
     octopus = Octopus(2, L, GAMMA, TAU)
-    saddles, minima = octopus.critical_counts()
     cube = np.random.default_rng(setting.seed).uniform(-1.0, 1.0, (1_000, 2))
-    corners = np.array(
-        [
-            [0.0, 0.0],
-            [1.0, 1.0],
-            [2.0, 0.0],
-            [4.0, 0.0],
-            [4.0, 4.0],
-            [6.0, 6.0],
-            [3.0, 2.5],
-            [0.5, 3.0],
-            [1.5, 1.5],
-        ]
+    outside = int((~octopus.in_domain(cube)).sum())
+    inside = octopus.in_domain(CORNERS * TAU * (1.0 - 1e-12))
+    return Reproduction(
+        item="DU-F7.5",
+        scale=setting.scale,
+        table=_domain_rows(octopus.critical_counts(), outside, inside),
+        data={"x1": CORNERS[:, 0] * TAU, "x2": CORNERS[:, 1] * TAU, "inside": inside},
+        figures={"": lambda: domains(TAU)},
+        choices=(
+            FIXED,
+            "The union in (7.12) is printed up to d; d + 1 is meant, as in (7.5) (erratum E26, "
+            "misprint).",
+        ),
     )
-    inside = octopus.in_domain(corners * TAU * (1.0 - 1e-12))
-    rows = (
+
+
+def _domain_rows(counts: tuple[int, int], outside: int, inside: np.ndarray) -> tuple[Row, ...]:
+    saddles, minima = counts
+    return (
         Row(
             "minima of the octopus, d = 2",
             4,
@@ -263,7 +269,7 @@ def fig75(setting: Setting) -> Reproduction:
         Row(
             "starts in [−1, 1]² outside the domain",
             0,
-            int((~octopus.in_domain(cube)).sum()),
+            outside,
             0.0,
             where="section 7.7.1, step 2: the cube is a subset of the octopus",
             error="none: a count of 1,000",
@@ -279,17 +285,5 @@ def fig75(setting: Setting) -> Reproduction:
             source="counted by hand in (7.12)",
             error="none: a count",
             catches=("a union that ends at d", 6.0),
-        ),
-    )
-    return Reproduction(
-        item="DU-F7.5",
-        scale=setting.scale,
-        table=rows,
-        data={"x1": corners[:, 0] * TAU, "x2": corners[:, 1] * TAU, "inside": inside},
-        figures={"": lambda: domains(TAU)},
-        choices=(
-            FIXED,
-            "The union in (7.12) is printed up to d; d + 1 is meant, as in (7.5) (erratum E26, "
-            "misprint).",
         ),
     )

@@ -313,13 +313,15 @@ def _descent_rows(rates: list[dict[str, Any]], saddles: dict[str, Any]) -> tuple
 
 
 def _saddle_rows(saddles: dict[str, Any]) -> list[Row]:
-    """The rows of the descent past the saddles; heights from the picture itself, at the dips of the
-    gradient.
-    """
-    history = np.asarray(saddles["history"])
+    """The rows of the descent past the saddles."""
+    return [*_plateau_rows(saddles), *_escape_rows(saddles)]
+
+
+def _plateau_rows(saddles: dict[str, Any]) -> list[Row]:
+    """Heights from the picture itself, at the dips of the gradient."""
     risks, slopes = np.asarray(saddles["dip_risks"]), np.asarray(saddles["dip_slopes"])
     errors = (slopes**2).max(axis=1) / (16.0 * np.asarray(saddles["lifts"]))
-    rows = [
+    return [
         Row(
             f"risk on the plateau of the {len(risks) - i} largest eigenvalues",
             None,
@@ -333,8 +335,13 @@ def _saddle_rows(saddles: dict[str, Any]) -> list[Row]:
         )
         for i, height in enumerate(saddles["chain"])
     ][::-1]
+
+
+def _escape_rows(saddles: dict[str, Any]) -> list[Row]:
+    """How descent leaves, that it does not rise, and where it ends."""
+    history = np.asarray(saddles["history"])
     miss = np.abs(saddles["risks"] - saddles["census"]) / saddles["census"]
-    rows += [
+    return [
         Row(
             "factor per step on leaving W = 0",
             None,
@@ -376,4 +383,3 @@ def _saddle_rows(saddles: dict[str, Any]) -> list[Row]:
             error="stationary to 1e-8",
         ),
     ]
-    return rows

@@ -30,6 +30,7 @@ SHARES = {
 }
 PILOT = 400
 FAR_D, FAR_DRAWS = 20, 10
+ROUNDING = "rounding times the squared condition of the samples"
 
 
 def transition_trial(*, d: int, n: int, draws: int, max_iter: int, seed: int) -> dict[str, Any]:
@@ -114,13 +115,13 @@ def transition(setting: Setting) -> Reproduction:
 def _transition_rows(
     N: int, samples: tuple[int, ...], found: list[dict[str, Any]], bad: dict[str, Any]
 ) -> tuple[Row, ...]:
-    training, population = (
-        np.array([one[name] for one in found]) for name in ("training", "population")
-    )
+    return (*_rank_rows(N, samples, found), *_fit_rows(N, samples, found), *_wrong_fit_rows(N, bad))
+
+
+def _rank_rows(N: int, samples: tuple[int, ...], found: list[dict[str, Any]]) -> tuple[Row, ...]:
+    """Where the samples begin to span."""
     spans = [size for size, one in zip(samples, found, strict=True) if one["spans"]]
     missing = [size for size, one in zip(samples, found, strict=True) if not one["spans"]]
-    below, at = (population[samples.index(size)] for size in (N - 1, N))
-    rounding = "rounding times the squared condition of the samples"
     return (
         Row(
             "first n at which the samples span",
@@ -142,6 +143,16 @@ def _transition_rows(
             error="none: exact ranks",
             catches=("one sample fewer", N - 2.0),
         ),
+    )
+
+
+def _fit_rows(N: int, samples: tuple[int, ...], found: list[dict[str, Any]]) -> tuple[Row, ...]:
+    """What descent finds, on the samples and on the population."""
+    training, population = (
+        np.array([one[name] for one in found]) for name in ("training", "population")
+    )
+    below, at = (population[samples.index(size)] for size in (N - 1, N))
+    return (
         Row(
             "largest relative training loss",
             None,
@@ -161,7 +172,7 @@ def _transition_rows(
             where="theorem 2.9 (a)",
             reference=0.0,
             source="the same",
-            error=rounding,
+            error=ROUNDING,
             catches=("one sample fewer, median", float(np.median(below))),
         ),
         Row(
@@ -177,6 +188,12 @@ def _transition_rows(
             error="none: a floor",
             catches=("the teacher itself", 0.0),
         ),
+    )
+
+
+def _wrong_fit_rows(N: int, bad: dict[str, Any]) -> tuple[Row, ...]:
+    """The interpolant that theorem 2.6 (b) constructs."""
+    return (
         Row(
             f"risk / σ⁴ of the constructed interpolant, n = {N - 1}",
             2.0,
@@ -196,7 +213,7 @@ def _transition_rows(
             note="zero training loss and wrong",
             reference=0.0,
             source="GKZ-T2.6b",
-            error=rounding,
+            error=ROUNDING,
             catches=("half of the direction left out", 0.5),
         ),
     )

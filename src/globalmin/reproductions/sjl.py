@@ -32,7 +32,6 @@ def fig1(setting: Setting) -> Reproduction:
     import numpy as np
 
     from globalmin.activations import get_activation
-    from globalmin.activations.moments import mean_slope
 
     names = {
         "softplus, b = 4": "softplus(4)",
@@ -44,48 +43,10 @@ def fig1(setting: Setting) -> Reproduction:
     z = np.linspace(-3.0, 3.0, setting.pick(thumbnail=121, paper=601))
     curves = {ERF: example_erf(z)}
     curves |= {shown: get_activation(name)(z) for shown, name in names.items()}
-    slopes = {s: float(mean_slope("softplus(4)", s)) for s in (0.5, 2.0)}
-    t = np.linspace(0.0, 1.0, 2_001)
-    bell = np.exp(-(t**2) / 2)
-    integral = float(np.sum(bell[:-2:2] + 4 * bell[1:-1:2] + bell[2::2]) / 6_000)  # Simpson
-    exact = "rounding"
     return Reproduction(
         item="SJL-E.fig1",
         scale=setting.scale,
-        table=(
-            *(
-                Row(
-                    f"average slope of softplus, b = 4, at s = {s:g}",
-                    None,
-                    slope,
-                    tolerance=1e-9,
-                    reference=0.5,
-                    source="symmetry: the slopes at z and -z add to 1",
-                    error=exact,
-                )
-                for s, slope in slopes.items()
-            ),
-            Row(
-                "softplus, b = 4, at 0",
-                None,
-                float(get_activation("softplus(4)")(np.zeros(1))[0]),
-                tolerance=1e-12,
-                reference=math.log(2.0) / 4.0,
-                source="log(2)/b",
-                error=exact,
-                catches=("softplus with b = 1", math.log(2.0)),
-            ),
-            Row(
-                "erf of example 2.4 at 1",
-                None,
-                float(example_erf(np.ones(1))[0]),
-                tolerance=1e-9,
-                reference=2.0 / math.sqrt(math.pi) * integral,
-                source="the printed integral by Simpson's rule",
-                error="its error with 2,000 intervals is below 1e-12",
-                catches=("erf itself", math.erf(1.0)),
-            ),
-        ),
+        table=_activation_rows(),
         data={"z": list(z), **{name: list(values) for name, values in curves.items()}},
         figures={"": lambda: draw_activations(z, curves)},
         choices=(
@@ -93,6 +54,52 @@ def fig1(setting: Setting) -> Reproduction:
             "'erf' is (2/sqrt pi) times the integral of exp(-t^2/2) from 0 to z, that is sqrt(2) "
             "erf(z/sqrt(2)), and is not among the activations of the library; erf itself, which "
             "is, is drawn beside it.",
+        ),
+    )
+
+
+def _activation_rows() -> tuple[Row, ...]:
+    import numpy as np
+
+    from globalmin.activations import get_activation
+    from globalmin.activations.moments import mean_slope
+
+    t = np.linspace(0.0, 1.0, 2_001)
+    bell = np.exp(-(t**2) / 2)
+    integral = float(np.sum(bell[:-2:2] + 4 * bell[1:-1:2] + bell[2::2]) / 6_000)  # Simpson
+    exact = "rounding"
+    return (
+        *(
+            Row(
+                f"average slope of softplus, b = 4, at s = {s:g}",
+                None,
+                float(mean_slope("softplus(4)", s)),
+                tolerance=1e-9,
+                reference=0.5,
+                source="symmetry: the slopes at z and -z add to 1",
+                error=exact,
+            )
+            for s in (0.5, 2.0)
+        ),
+        Row(
+            "softplus, b = 4, at 0",
+            None,
+            float(get_activation("softplus(4)")(np.zeros(1))[0]),
+            tolerance=1e-12,
+            reference=math.log(2.0) / 4.0,
+            source="log(2)/b",
+            error=exact,
+            catches=("softplus with b = 1", math.log(2.0)),
+        ),
+        Row(
+            "erf of example 2.4 at 1",
+            None,
+            float(example_erf(np.ones(1))[0]),
+            tolerance=1e-9,
+            reference=2.0 / math.sqrt(math.pi) * integral,
+            source="the printed integral by Simpson's rule",
+            error="its error with 2,000 intervals is below 1e-12",
+            catches=("erf itself", math.erf(1.0)),
         ),
     )
 

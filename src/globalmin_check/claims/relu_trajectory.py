@@ -38,6 +38,7 @@ from globalmin_check.claims.replay import (
     Run,
     follow,
     read_run,
+    replay_numbers,
     require_arrival,
     start_words,
 )
@@ -171,13 +172,7 @@ def _numbers(claim: ReluTrajectory, found: Replayed, loss: arb) -> Numbers:
         "loss_upper": upper_float(claim.loss_upper),
         "loss": upper_float(loss),
         "eta": str(run.eta),
-        "steps": float(run.K),
-        "replay_bits": float(run.bits),
-        "Delta": upper_float(run.Delta),
-        "distance": upper_float(found.distance[1]),
-        "delta": upper_float(found.delta),
-        "delta0": upper_float(run.start.delta0),
-        "seed": "" if run.start.seed is None else str(run.start.seed),
+        **replay_numbers(run, found),
         "landing": "loss" if claim.landing is None else "descent",
         "trained": "W",
     }

@@ -18,10 +18,19 @@ from math import prod
 
 from flint import arb, arb_mat, fmpz
 
-from globalmin_check.balls import ball, column, decimal_down, decimal_up, precision, root
+from globalmin_check.balls import (
+    ball,
+    column,
+    decimal_down,
+    decimal_up,
+    precision,
+    root,
+    upper_float,
+)
 from globalmin_check.balls import sum_of_squares as squares
 from globalmin_check.canonical import Fields
 from globalmin_check.checks import ExactChecks
+from globalmin_check.claims.kind import Numbers
 from globalmin_check.container import Tensor, Tensors, digest_of
 from globalmin_check.verdict import Malformed, Undecided
 
@@ -160,6 +169,19 @@ def require_arrival(checks: ExactChecks, number: str, run: Run, found: Replayed)
         )
     distance = farthest if farthest <= run.Delta else nearest
     checks.require(number, "distance to the stored weights <= Delta", distance, "<=", run.Delta)
+
+
+def replay_numbers(run: Run, found: Replayed) -> Numbers:
+    """The verified numbers of the replay itself."""
+    return {
+        "steps": float(run.K),
+        "replay_bits": float(run.bits),
+        "Delta": upper_float(run.Delta),
+        "distance": upper_float(found.distance[1]),
+        "delta": upper_float(found.delta),
+        "delta0": upper_float(run.start.delta0),
+        "seed": "" if run.start.seed is None else str(run.start.seed),
+    }
 
 
 def start_words(start: Start) -> str:

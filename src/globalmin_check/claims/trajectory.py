@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from globalmin_check.activations import SMOOTH, supremum
-from globalmin_check.balls import decimal_down, decimal_up, upper_float
+from globalmin_check.balls import decimal_down, decimal_up
 from globalmin_check.canonical import Fields
 from globalmin_check.checks import Checks, ExactChecks
 from globalmin_check.claims import descent
@@ -26,6 +26,7 @@ from globalmin_check.claims.replay import (
     Run,
     follow,
     read_run,
+    replay_numbers,
     require_arrival,
     start_words,
 )
@@ -164,13 +165,7 @@ def check(claim: Trajectory, problem: Problem, found: Replayed, checks: Checks) 
     return {
         **numbers,
         "eta": str(run.eta),
-        "steps": float(run.K),
-        "replay_bits": float(run.bits),
-        "Delta": upper_float(run.Delta),
-        "distance": upper_float(found.distance[1]),
-        "delta": upper_float(found.delta),
-        "delta0": upper_float(run.start.delta0),
-        "seed": "" if run.start.seed is None else str(run.start.seed),
+        **replay_numbers(run, found),
         "trained": "vW" if claim.both else "W",
     }
 

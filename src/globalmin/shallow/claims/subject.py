@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from globalmin._options import Trained
 from globalmin.data import Dataset
+from globalmin.data.distinct_rows import distinct_rows
 from globalmin.errors import CannotCertify, DataError
 from globalmin.proving.certificate import Certificate
 from globalmin.proving.claim import (
@@ -106,10 +105,12 @@ def prepare(question: Question, wanted: Sequence[ClaimRecord] | None) -> Questio
         )
     question = completed(question, wanted)
     checked_arrays(question.network, question.data)
-    repeated = question.data.degeneracy.equal_rows
-    if not repeated or counts_repeats(question, wanted):
+    repeats = question.data.degeneracy.equal_rows and not counts_repeats(question, wanted)
+    found = distinct_rows(question.data) if repeats else None
+    if found is None:
         return question
-    return _without(question, repeated)
+    notes = (*question.notes, found.note)
+    return replace(question, data=found.data, notes=notes, copies=found.copies, _known={})
 
 
 @states("GKZ-C2.2")
@@ -155,22 +156,6 @@ def counts_repeats(question: Question, wanted: Sequence[ClaimRecord] | None) -> 
     if activation.certificate_name == "quadratic" and n > d * (d + 1) // 2:
         return True
     return has_floor(question) or question.data.degeneracy.loss_floor(activation).floor > 0
-
-
-def _without(question: Question, repeated: Sequence[Sequence[int]]) -> Question:
-    data = question.data
-    dropped = [i for group in repeated for i in group[1:]]
-    kept = np.setdiff1d(np.arange(data.n_samples), dropped)
-    copies = max(len(group) for group in repeated)
-    note = (
-        f"{len(dropped)} of {data.n_samples} rows repeat another row, inputs and target; they are "
-        "left out of the proof, because the loss is zero with them if and only if it is zero "
-        f"without them. The bounds are about the {len(kept)} distinct rows; over all rows the loss "
-        f"is at most {copies} times as large"
-    )
-    distinct = Dataset.from_preprocessed(data.X[kept], data.y[kept], data.preprocessing)
-    notes = (*question.notes, note)
-    return replace(question, data=distinct, notes=notes, copies=copies, _known={})
 
 
 def refusal(question: Question) -> CannotCertify:
