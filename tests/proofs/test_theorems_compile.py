@@ -99,6 +99,16 @@ WRONG = [
     ("dual_gap_shapes", "bent_i : forall w0 w1, -", "bent_i : forall w0 w1,"),
     ("dual_gap_shapes", "half_test (rev l) -> half_test (mirrored l) ->",
      "half_test (rev l) -> half_test (rev l) ->"),
+    ("stream_gap", "Definition c := decay / (2%:R * v_max).", "Definition c := decay / v_max."),
+    ("stream_gap", "posdef ((c - t * total zeta)%:M + t *: \\sum_s M s).",
+     "posdef (c%:M + t *: \\sum_s M s)."),
+    ("stream_gap", "posdef ((c - t * total zeta)%:M - t *: \\sum_s M s).",
+     "posdef (c%:M - t *: \\sum_s M s)."),
+    ("stream_gap", "(t_ge0 : 0 <= t).", "(t_ge0 : - 1 <= t)."),
+    ("stream_gap", "minus : heads <> Nonnegative ->", "minus : heads = Nonpositive ->"),
+    ("stream_gap", "(Z_of s - M s) <= zeta s].", "(Z_of s - M s) <= 2%:R * zeta s]."),
+    ("stream_gap", "(1 + t ^+ 2) * (total a + total alpha)", "(total a + total alpha)"),
+    ("stream_gap", "+ t * (total b + total beta) +", "+ t * total b +"),
 ]  # fmt: skip
 
 
