@@ -92,16 +92,13 @@ rewrite dotZr /output !mulrDr mulr_sumr [u i * c0 N 0 0]mulrC; congr (_ + _).
 by apply: eq_bigr => l _; rewrite mulrCA.
 Qed.
 
-Lemma dual_bound N : in_class N -> D <= objective N.
+(** Networks whose neurons pay for themselves together (R7 (b) needs no more), or one by one. *)
+Lemma dual_bound_of_neurons N : in_class N ->
+  - (b / 2%:R * \sum_l (sq (w N l) + v N l ^+ 2)) <= \sum_l v N l * feature (w N l) (beta N l) -> D <= objective N.
 Proof.
-case=> c0P thP gP hP bP; rewrite /objective /D.
+case=> c0P thP _ _ _ neurons; rewrite /objective /D.
 have step1 : \sum_i u i * output N i - \sum_i conj i <= \sum_i loss i (output N i).
   by rewrite -sumrB; apply: ler_sum => i _; apply: domain.
-have neurons : - (b / 2%:R * \sum_l (sq (w N l) + v N l ^+ 2)) <= \sum_l v N l * feature (w N l) (beta N l).
-  rewrite mulr_sumr -sumrN; apply: ler_sum => l _.
-  have bl : hidden_free \/ beta N l = 0 by case: bP => [->|->]; [left | right].
-  apply: le_trans (H_le_b (gP l) bl (hP l)); rewrite ler_opp2 -mulrA ler_wpmul2l ?(ltW b_gt0) //.
-  by have := young `|v N l| (len (w N l)); rewrite len_sqr real_normK ?num_real // addrC [X in _ <= X]mulrC.
 have bc : balanced intercept (\col_(i < 1) \sum_i u i).
   by move: sum_u; case: (intercept) => //= H; apply/colP=> i; rewrite !mxE; exact: H.
 have bt : balanced linear (\sum_i u i *: x i) by move: sum_ux; case: (linear) => //= H; exact: H.
@@ -113,6 +110,19 @@ set A := c0 N 0 0 * _; set B := dot _ _; set C := \sum_l _; set G := \sum_i conj
 set L := \sum_i loss i _; set c1 := cost _ _; set c2 := cost _ _; set p1 := price _ _; set p2 := price _ _.
 rewrite -/C in neurons *; set Q := b / _ * _ in neurons *.
 move=> h1 h2 h3; by_sum ((L - (A + B + C - G)) + (C - - Q) + (B + c1 - - p1) + (A + c2 - - p2)).
+Qed.
+Lemma neuron_cost N l : b * (`|v N l| * len (w N l)) <= b / 2%:R * (sq (w N l) + v N l ^+ 2).
+Proof.
+rewrite -mulrA ler_wpmul2l ?(ltW b_gt0) //.
+by have := young `|v N l| (len (w N l)); rewrite len_sqr real_normK ?num_real // addrC [X in _ <= X]mulrC.
+Qed.
+
+Lemma dual_bound N : in_class N -> D <= objective N.
+Proof.
+move=> inN; apply: dual_bound_of_neurons (inN) _; case: inN => _ _ gP hP bP.
+rewrite mulr_sumr -sumrN; apply: ler_sum => l _.
+have bl : hidden_free \/ beta N l = 0 by case: bP => [->|->]; [left | right].
+by apply: le_trans (H_le_b (gP l) bl (hP l)); rewrite ler_opp2 neuron_cost.
 Qed.
 End DualBound.
 
