@@ -217,3 +217,19 @@ def test_the_command_examines_a_file(tmp_path, capsys):
     again = ["examine", found["files"]["model"], str(tmp_path / "d.csv"), "-t", "y", "--json"]
     assert main(again) == 0
     assert json.loads(capsys.readouterr().out)["verdict"] == "global minimum"
+
+
+def test_text_labels_of_a_classifier_are_refused_with_the_loss_that_takes_them():
+    from sklearn.neural_network import MLPClassifier
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20, 2))
+    names = np.where(X[:, 0] > 0, "high", "low")
+    model = MLPClassifier((3,), max_iter=3000, tol=1e-3, alpha=0.5, random_state=0).fit(X, names)
+    with pytest.raises(gm.DataError, match=r"'high'.*loss='logistic'"):
+        gm.examine(model, (X, names))
+    with pytest.raises(gm.DataError, match="loss='logistic'"):  # numbers: the sigmoid at the end
+        gm.examine(model, (X, X[:, 0]))
+    found = gm.examine(model, (X, names), loss="logistic", starts=1, max_seconds=5.0)
+    assert found.as_dict()["weight_decay"] == 0.5
+    assert found.is_proved

@@ -86,9 +86,16 @@ def refuse_foreign(model: Path) -> None:
 def _loaded(model: Path) -> list[Any]:
     """The model of a file or folder; of a fit of several targets the model of each."""
     refuse_foreign(model)
+    from globalmin.cli.report import parts_of
     from globalmin.estimators.saved import load, models_below
 
-    return [load(folder) for folder in models_below(model) or (model,)]
+    below = models_below(model)
+    if below and not parts_of(below):
+        raise typer.BadParameter(
+            f"the folder {model} holds several fits, not one of several targets; give one of "
+            f"{', '.join(map(str, below))}"
+        )
+    return [load(folder) for folder in below or (model,)]
 
 
 def _tells(part: Any, found: list[Any]) -> bool:
