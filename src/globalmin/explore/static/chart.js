@@ -138,7 +138,7 @@ function rangeOf(values, isLog, least = null) {
 
 /**
  * Draw a chart into a figure. `series`: name, color, points [x, y], dots (no line), dash.
- * `levels`: horizontal lines with text; `marks`: vertical ones. Hover or arrow keys read values.
+ * `levels`: horizontal lines with text, `above` the line if asked; `marks`: vertical ones. Hover or arrow keys read values.
  */
 function lineChart(figure, spec) {
   const plot = figure.querySelector(".plot");
@@ -149,9 +149,11 @@ function lineChart(figure, spec) {
   const drawn = frame(plot, { ...spec, xRange, yRange });
   const { svg, x, y } = drawn;
   const top = (value) => Math.min(Math.max(value, yRange[0]), yRange[1]);
-  for (const { y: value, text, color } of levels) {
+  for (const { y: value, text, color, above } of levels) {
+    // below the line, or above it where the axis or a curve is below
+    const higher = above || y(value) + 18 > drawn.height - drawn.bottom;
     svg.append(shape("line", { x1: drawn.left, x2: drawn.width - drawn.right, y1: y(value), y2: y(value), stroke: `var(--${color})`, "stroke-width": 1.2 }));
-    svg.append(shape("text", { x: drawn.left + 6, y: y(value) + 15 }, text));
+    svg.append(shape("text", { x: drawn.left + 6, y: y(value) + (higher ? -6 : 15) }, text));
   }
   for (const one of spec.series) {
     const points = one.points.filter(([, v]) => Number.isFinite(v) && (!spec.logY || v > 0));
