@@ -1,6 +1,8 @@
 """The verdict on a network: each of the six, on instances whose answer is known by another road."""
 
 import json
+import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -233,3 +235,14 @@ def test_text_labels_of_a_classifier_are_refused_with_the_loss_that_takes_them()
     found = gm.examine(model, (X, names), loss="logistic", starts=1, max_seconds=5.0)
     assert found.as_dict()["weight_decay"] == 0.5
     assert found.is_proved
+
+
+def test_every_number_of_a_proved_gap_is_rounded_up():
+    """A share of 1.0005 % is not "at most 1 %"."""
+    rng = np.random.default_rng(0)
+    network = gm.ShallowNetwork(rng.standard_normal((9, 3)), rng.standard_normal(9), "tanh")
+    found = gm.examine(network, plain(rng.standard_normal((8, 3)), rng.standard_normal(8)))
+    told = dict(replace(found, gap=1.0005, baseline=100.0).lines())["gap"]
+    above, share = re.search(r"at most (\S+) above .*; (\S+) % of", told).groups()
+    assert 1.0005 <= float(above) <= 1.02
+    assert 1.0005 <= float(share) <= 1.02
