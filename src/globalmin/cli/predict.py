@@ -122,8 +122,15 @@ def _answers(model: Any, table: Any, proba: bool) -> tuple[list[str], list[list[
     several = predicted.ndim == 2
     names = list(targets) if several else [targets[0]]
     rows = predicted.tolist() if several else [[value] for value in predicted.tolist()]
+    if model.classes:
+        rows = [[_as_written(name) for name in row] for row in rows]
     if proba:
-        names += [f"probability of {name}" for name in model.classes]
+        names += [f"probability of {_as_written(name)}" for name in model.classes]
         shares = model.predict_proba(table).tolist()
         rows = [[*row, *share] for row, share in zip(rows, shares, strict=True)]
     return names, rows
+
+
+def _as_written(name: Any) -> Any:
+    """The name of a class; a whole number without the point that tables do not have."""
+    return int(name) if isinstance(name, float) and name.is_integer() else name
