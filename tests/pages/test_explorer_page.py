@@ -269,6 +269,27 @@ def test_the_label_of_a_level_stays_above_the_axis(
     page.close()
 
 
+@pytest.mark.parametrize("width", [390, 1200])
+def test_the_label_of_the_step_stands_beside_the_curve(
+    browser: Chromium, path: Path, width: int
+) -> None:
+    """Curves fall, so the words stand at the foot of the figure; at the top they met the curve."""
+    page = browser.open_page(path, width=width, height=844)
+    click(page, "show-near")
+    until_over(page)
+    met = page.evaluate(
+        """(() => { const svg = document.querySelector('#fig-loss svg');
+        const box = svg.querySelector('text.strong').getBBox();
+        return [...svg.querySelectorAll('path[stroke]')].map((path) => {
+          const steps = [...Array(400).keys()].map((i) => (i / 399) * path.getTotalLength());
+          return steps.map((s) => path.getPointAtLength(s)).filter((p) => p.x > box.x
+            && p.x < box.x + box.width && p.y > box.y && p.y < box.y + box.height).length;
+        }); })()"""
+    )
+    assert met == [0]
+    page.close()
+
+
 def test_the_first_sentence_names_the_ratio(page: Page) -> None:
     choose(page, "table", "2")
     said = text(page, "sentence")

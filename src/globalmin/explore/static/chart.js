@@ -138,7 +138,8 @@ function rangeOf(values, isLog, least = null) {
 
 /**
  * Draw a chart into a figure. `series`: name, color, points [x, y], dots (no line), dash.
- * `levels`: horizontal lines with text, `above` the line if asked; `marks`: vertical ones. Hover or arrow keys read values.
+ * `levels`: horizontal lines with text, `above` the line if asked; `marks`: vertical ones, with text
+ * at the foot, since curves fall. Hover or arrow keys read values.
  */
 function lineChart(figure, spec) {
   const plot = figure.querySelector(".plot");
@@ -168,7 +169,7 @@ function lineChart(figure, spec) {
   for (const { x: at, text, color } of spec.marks ?? []) {
     svg.append(shape("line", { x1: x(at), x2: x(at), y1: drawn.top, y2: drawn.height - drawn.bottom, stroke: `var(--${color})`, "stroke-width": 1.5, "stroke-dasharray": "5 3" }));
     const isLate = x(at) > 0.6 * drawn.width;
-    svg.append(shape("text", { class: "strong", x: x(at) + (isLate ? -6 : 6), y: drawn.top + 12, "text-anchor": isLate ? "end" : "start" }, text));
+    svg.append(shape("text", { class: "strong", x: x(at) + (isLate ? -6 : 6), y: drawn.height - drawn.bottom - 8, "text-anchor": isLate ? "end" : "start" }, text));
   }
   if (spec.nothing && !inside.some(([, value]) => Number.isFinite(value))) {
     svg.append(shape("text", { x: (drawn.left + drawn.width) / 2, y: drawn.top + 24, "text-anchor": "middle" }, spec.nothing));
