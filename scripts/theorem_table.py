@@ -19,6 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "theorems.md"
+GALLERY = PAGE.with_name("gallery.md")
 ITEM = re.compile(r"\b(?:SJL|OS|FCL|GKZ|DU)-[A-Z][A-Za-z0-9]*(?:-[A-Z0-9]+)?(?:\.[A-Za-z0-9]+)?")
 Definition = ast.FunctionDef | ast.ClassDef
 
@@ -110,7 +111,7 @@ def _cell(names: list[str]) -> str:
 def _figure(item: str, functions: dict[str, list[str]]) -> str:
     """A link into the gallery for what is reproduced there, else the functions that draw."""
     names = functions[item]
-    if any(name.startswith("globalmin.reproductions.") for name in names):
+    if f"\n### {item}\n" in GALLERY.read_text(encoding="utf-8"):
         return f"[gallery](gallery.md#{item.lower().replace('.', '')})"
     drawn = [name.rsplit(".", 1)[-1] for name in names if name.startswith("globalmin.report.")]
     return "<br>".join(f"`{name}`" for name in dict.fromkeys(drawn))

@@ -98,7 +98,7 @@ def test_shapes_are_in_the_statement_the_page_and_the_curves(run, table, tmp_pat
                 "a:increasing", "--shape", "b:convex", "--weight-decay", 0.5, "--out", out,
                 "--json")  # fmt: skip
     assert ended.code == 0, ended
-    assert "curves increasing in column 0 and convex in column 1" in ended.json["statement"]
+    assert "curves increasing in 'a' and convex in 'b'" in ended.json["statement"]
     with (out / "terms.csv").open(newline="") as stream:
         rows = [row for row in csv.DictReader(stream) if row["term"] == "a"]
     assert (np.diff([float(row["value"]) for row in rows]) >= -1e-7).all()  # eight digits

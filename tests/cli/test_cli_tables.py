@@ -55,6 +55,49 @@ def test_a_table_of_text_dates_and_gaps_is_fitted_reported_and_predicted(run, pe
     assert run("report", out).code == 0
 
 
+@pytest.fixture
+def two_values(tmp_path):
+    """A table with a target of two values."""
+
+    def write(low, high):
+        rng = np.random.default_rng(1)
+        rows = [
+            (x, high if x + 0.5 * rng.standard_normal() > 0 else low) for x in rng.normal(size=60)
+        ]
+        path = tmp_path / "two.csv"
+        path.write_text("x,kept\n" + "\n".join(f"{x},{kept}" for x, kept in rows) + "\n")
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize(("low", "high"), [("0", "1"), ("-3", "12")])
+def test_classes_of_numbers_are_predicted_as_the_table_writes_them(
+    run, two_values, tmp_path, low, high
+):
+    """`predict` once wrote 0.0 where the table and predictions.csv have 0."""
+    path, out = two_values(low, high), tmp_path / "fit"
+    given = ("--model", "additive", "--weight-decay", 1, "--task", "classification")
+    assert run("fit", path, "-t", "kept", *given, "--out", out).code == 0
+    said = list(csv.DictReader(run("predict", out, path, "--proba").out.splitlines()))
+    assert [*said[0]] == ["kept", f"probability of {low}", f"probability of {high}"]
+    assert {row["kept"] for row in said} == {low, high}
+    told = csv.DictReader((out / "predictions.csv").open())
+    assert [row["kept"] for row in said] == [row["prediction"] for row in told]
+    assert {str(name) for name in run("predict", out, path, "--json").json["kept"]} == {low, high}
+
+
+def test_two_values_that_are_not_whole_are_numbers_and_name_no_classes(run, two_values, tmp_path):
+    """They once ended in an internal error."""
+    path, out = two_values("1.5", "2"), tmp_path / "fit"
+    given = ("fit", path, "-t", "kept", "--model", "additive", "--weight-decay", 1, "--out", out)
+    ended = run(*given, "--task", "classification")
+    assert (ended.code, out.exists()) == (3, False)
+    assert "not whole, 1.5 for one" in " ".join(ended.err.split())
+    ended = run(*given, "--json")
+    assert (ended.code, ended.json["task"]) == (0, "regression")
+
+
 def test_medians_and_levels_come_from_the_training_rows_only(run, tmp_path):
     """The held-out rows hold a value that would move the median, and a level of their own."""
     n, held = 40, 8

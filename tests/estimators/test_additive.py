@@ -195,7 +195,8 @@ def test_monotone_terms_by_name_and_by_number():
     assert named.objective_ == listed.objective_ == numbered.objective_
     assert named.verdict_ == "ACCEPTED"
     assert named.optimal_
-    assert "nondecreasing in column 0 and nonincreasing in column 2" in named.gap_statement()
+    assert "nondecreasing in 'a' and nonincreasing in 'c'" in named.gap_statement()
+    assert "nondecreasing in column 0 and nonincreasing in column 2" in listed.gap_statement()
     slopes = {term.name: np.diff(term.values) for term in named.terms_}
     assert (slopes["c"] <= 0).all()
     assert slopes["c"].min() < 0
@@ -241,7 +242,8 @@ def test_shapes_of_curves_by_name_number_and_as_monotonic_cst(tmp_path):
     assert named.objective_ == listed.objective_ == numbered.objective_
     assert named.verdict_ == "ACCEPTED"
     assert named.optimal_
-    assert "curves increasing in column 0 and convex in column 1" in named.gap_statement()
+    assert "curves increasing in 'a' and convex in 'b'" in named.gap_statement()
+    assert "curves increasing in column 0 and convex in column 1" in listed.gap_statement()
     slopes = {t.name: np.diff(t.values) / np.diff(t.knots[0]) for t in named.terms_}
     room = 1e-12  # the exact comparison is the checker's
     assert slopes["a"].min() >= -room
@@ -286,3 +288,16 @@ def test_a_classifier_with_shapes_speaks_of_the_second_class():
         assert all(model.verdict_ == "ACCEPTED" for model in models)
         assert models[0].score(X, labels) > 0.9 > models[1].score(X, labels)
         assert models[1].width_ == 0
+
+
+def test_a_column_of_zeros_and_ones_has_no_numbers_between_them_on_its_axis():
+    rng = np.random.default_rng(2)
+    X = np.column_stack([rng.integers(0, 2, 50), rng.standard_normal(50)])
+    y = X[:, 0] + np.abs(X[:, 1])
+    figure = gm.AdditiveNetworkRegressor(weight_decay=0.5, certify=False).fit(X, y).plot_terms(X, y)
+    ticks = {
+        axes.get_xlabel(): [label.get_text() for label in axes.get_xticklabels()]
+        for axes in figure.axes
+    }
+    assert ticks["column 0"] == ["0", "1"]
+    assert len(ticks["column 1"]) > 2

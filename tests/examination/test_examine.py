@@ -1,6 +1,8 @@
 """The verdict on a network: each of the six, on instances whose answer is known by another road."""
 
 import json
+import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -217,3 +219,46 @@ def test_the_command_examines_a_file(tmp_path, capsys):
     again = ["examine", found["files"]["model"], str(tmp_path / "d.csv"), "-t", "y", "--json"]
     assert main(again) == 0
     assert json.loads(capsys.readouterr().out)["verdict"] == "global minimum"
+
+
+def test_text_labels_of_a_classifier_are_refused_with_the_loss_that_takes_them():
+    from sklearn.neural_network import MLPClassifier
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20, 2))
+    names = np.where(X[:, 0] > 0, "high", "low")
+    model = MLPClassifier((3,), max_iter=3000, tol=1e-3, alpha=0.5, random_state=0).fit(X, names)
+    with pytest.raises(gm.DataError, match=r"'high'.*loss='logistic'"):
+        gm.examine(model, (X, names))
+    with pytest.raises(gm.DataError, match="loss='logistic'"):  # numbers: the sigmoid at the end
+        gm.examine(model, (X, X[:, 0]))
+    found = gm.examine(model, (X, names), loss="logistic", starts=1, max_seconds=5.0)
+    assert found.as_dict()["weight_decay"] == 0.5
+    assert found.is_proved
+
+
+def test_every_number_of_a_proved_gap_is_rounded_up():
+    """A share of 1.0005 % is not "at most 1 %"."""
+    rng = np.random.default_rng(0)
+    network = gm.ShallowNetwork(rng.standard_normal((9, 3)), rng.standard_normal(9), "tanh")
+    found = gm.examine(network, plain(rng.standard_normal((8, 3)), rng.standard_normal(8)))
+    told = dict(replace(found, gap=1.0005, baseline=100.0).lines())["gap"]
+    above, share = re.search(r"at most (\S+) above .*; (\S+) % of", told).groups()
+    assert 1.0005 <= float(above) <= 1.02
+    assert 1.0005 <= float(share) <= 1.02
+
+
+def test_the_gap_of_rows_that_occur_several_times_counts_all_of_them():
+    """The file has each row once, with a loss of about a third of that of all rows; least is 0."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((6, 3)), rng.standard_normal(6)
+    data = plain(np.vstack([X, X, X]), np.concatenate([y, y, y]))
+    start = gm.ShallowNetwork(rng.standard_normal((9, 3)), rng.standard_normal(9), "tanh")
+    W = gm.train(start, data, "levenberg_marquardt").network.W
+    near = start.with_weights(W=W + 1e-3 * rng.standard_normal(W.shape))
+    found = gm.examine(near, data)
+    assert found.loss == pytest.approx(residual_loss(near, data))
+    assert found.polished.loss < 1e-12 * found.loss
+    assert found.is_proved
+    assert found.gap >= found.loss * (1 - 1e-12)
+    assert found.gap <= 1.01 * found.loss

@@ -2,13 +2,16 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 import globalmin as gm
 from globalmin.cli import main
 from globalmin.examination.outcome import Verdict
+from globalmin.regularized.objective import objective
 
 # one neuron through (-1, 0) and (1, .) is best here: the floor of the doctest of optimality_gap
 X, Y = np.array([[-1.0], [1.0]]), np.array([-1.0, 1.0])
@@ -36,6 +39,23 @@ def test_a_network_above_the_minimum_is_not_trained_far_enough_and_the_best_is_n
     assert at.verdict is Verdict.GLOBAL_MINIMUM
     for line in ("verdict   near the global minimum", "squared loss, weight decay 0.5", "ACCEPTED"):
         assert line in str(again)
+
+
+@pytest.mark.parametrize(
+    ("above", "verdict"), [(1.03, Verdict.NOT_TRAINED), (1.005, Verdict.NOT_DECIDED)]
+)
+def test_one_per_cent_is_what_training_must_win(above, verdict):
+    """The best network with its head made larger, until the objective is so much above."""
+    best = gm.examine(([[1.0]], [0.0], [0.5]), (X, Y), weight_decay=0.5).found
+    value = objective(best.best_network, best.problem)
+
+    def stretched(t):
+        return replace(best.best_network, v=t * best.best_network.v)
+
+    t = brentq(lambda t: objective(stretched(t), best.problem) - above * value, 1.0, 3.0)
+    found = gm.examine(stretched(t), (X, Y), weight_decay=0.5)
+    assert found.loss == pytest.approx(above * value, rel=1e-9)
+    assert found.verdict is verdict
 
 
 def test_a_constant_is_the_minimum_of_the_logistic_loss_at_a_large_decay():

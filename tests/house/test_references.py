@@ -4,6 +4,7 @@ printed.
 
 import importlib
 import pkgutil
+import re
 
 import pytest
 from scripts import theorem_table
@@ -42,6 +43,17 @@ def test_every_item_with_code_has_a_test():
     functions, tests = theorem_table.stating_functions(), theorem_table.showing_tests()
     untested = sorted(item for item in functions if not tests.get(item))
     assert not untested, f"items with code but no test that names them: {untested}"
+
+
+def test_every_link_into_the_gallery_meets_a_heading():
+    """The site is built in strict mode: a link to a heading that is not there stops it."""
+    text = theorem_table.PAGE.read_text(encoding="utf-8")
+    gallery = theorem_table.GALLERY.read_text(encoding="utf-8")
+    headings = re.findall(r"^### (\S+)$", gallery, flags=re.M)
+    anchors = {heading.lower().replace(".", "") for heading in headings}
+    linked = re.findall(r"\(gallery\.md#([^)]*)\)", text)
+    assert len(linked) > 30
+    assert sorted(set(linked) - anchors) == []
 
 
 def test_the_committed_page_is_what_the_sources_say(capsys: pytest.CaptureFixture[str]):

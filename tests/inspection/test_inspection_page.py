@@ -2,6 +2,8 @@
 numbers.
 """
 
+import re
+
 import pytest
 
 import globalmin as gm
@@ -64,3 +66,9 @@ def test_numbers_are_set_for_reading():
         "12",
         "2.5\u00a0×\u00a010¹⁹",
     ]
+
+
+def test_widths_in_sentences_are_set_as_those_in_tables():
+    page = render(inspect(gm.generators.sphere_with_random_labels(20, 5, seed=0)))
+    assert re.search(r"\(from [\d.]+\xa0×\xa010[⁰¹²³⁴⁵⁶⁷⁸⁹]+\)", page)
+    assert re.search(r"\(from [\d.]+e\+", page) is None

@@ -127,6 +127,14 @@ def test_rounding_is_counted_as_fractions_count_it(pairs):
         assert wrong <= quotient.inexact <= wrong + tiny + int((np.abs(b) < 2.0**-470).sum())
 
 
+def test_the_error_of_a_product_that_underflows_is_not_taken_for_zero():
+    """At 2^-980 the error, 2^-1084, is below all doubles; the product is rounded all the same."""
+    tiny = np.array([2.0**-490 * (1 + 2.0**-52)])
+    assert Fraction(float((tiny * tiny)[0])) != Fraction(float(tiny[0])) ** 2
+    assert multiplied(tiny, tiny).inexact == 1
+    assert divided(tiny * tiny, tiny).inexact == 1
+
+
 def test_products_of_27_bits_are_seen_to_round():
     """(2^27 - 1)^2 is odd and has 54 bits; (2^26 - 1)(2^27 - 1) has 53 and is exact."""
     a = np.array([2.0**27 - 1])

@@ -43,6 +43,20 @@ def _people(folder: Path, *options: object) -> Path:
     return out / "report.html"
 
 
+def _classes(folder: Path) -> Path:
+    """Three classes, a network, a file and a picture for each."""
+    rng = np.random.default_rng(5)
+    points = rng.standard_normal((60, 2))
+    lines = ["width,length,kind"]
+    lines += [f"{x!r},{y!r},{'abc'[int(x > 0) + int(y > 0)]}" for x, y in points.tolist()]
+    path = folder / "kinds.csv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    out = folder / "out"
+    arguments = ["fit", path, "-t", "kind", "--model", "additive", "--weight-decay", 2]
+    assert main([str(part) for part in [*arguments, "--out", out, "--quiet"]]) == 0
+    return out / "report.html"
+
+
 def _sweep(folder: Path) -> Path:
     from tests.sweep import recipes
 
@@ -86,6 +100,35 @@ MADE: dict[str, Callable[[Path], Path]] = {
     "additive stream": lambda folder: _fit(
         folder, 60, "--stream", "--model", "additive", "--weight-decay", 2
     ),
+    "pairs": lambda folder: _fit(
+        folder,
+        40,
+        "--model",
+        "additive",
+        "--weight-decay",
+        6,
+        "--interactions",
+        "pairs",
+        "--bins",
+        4,
+    ),
+    "shapes": lambda folder: _fit(
+        folder,
+        60,
+        "--model",
+        "additive",
+        "--weight-decay",
+        1,
+        "--shape",
+        "a:increasing",
+        "--shape",
+        "b:convex",
+    ),
+    "relu with weight decay": lambda folder: _fit(
+        folder, 30, "--model", "relu", "--weight-decay", 9, "--use", "a,b"
+    ),
+    "chosen": lambda folder: _fit(folder, 60, "--use", "a,b,c"),
+    "three classes": _classes,
     "table as it is": lambda folder: _people(folder, "--interpolate"),
     "squares": lambda folder: _people(folder, "--model", "quadratic", "--weight-decay", 2),
     "sweep": _sweep,

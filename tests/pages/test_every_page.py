@@ -13,19 +13,26 @@ from tests.pages.kinds import MADE
 LEAST_FIGURES = {
     "fit": 3, "fit of two targets": 6, "relu": 3, "quadratic": 2, "deep": 2, "additive": 1,
     "stream": 3, "additive stream": 3,
+    "pairs": 1, "shapes": 1, "relu with weight decay": 0, "chosen": 1, "three classes": 3,
     "table as it is": 3, "squares": 1, "sweep": 1, "inspection": 3, "reproduction": 1,
     "explorer": 6,
 }  # fmt: skip
+TERMS = (
+    "figure .value title",
+    "figure a.get[download='terms.csv'][href^='data:text/csv']",
+)
 OWN_WAY = {
+    "relu with weight decay": ("pre code",),
+    "pairs": TERMS[1:],
+    "shapes": TERMS,
+    "three classes": ("figure .value title", "figure a.get[download='terms-2.csv']"),
+    "additive": TERMS,
+    "chosen": ("figure .value title", "figure a.get[href^='data:text/csv']"),
     "explorer": ("button.get",),
     "reproduction": ("a[href$='.data.csv']", "figure .value title"),
     "squares": (
         "figure .value title",
         "figure a.get[download='interactions.csv'][href^='data:text/csv']",
-    ),
-    "additive": (
-        "figure .value title",
-        "figure a.get[download='terms.csv'][href^='data:text/csv']",
     ),
 }
 
@@ -103,7 +110,7 @@ def test_panels_of_terms_are_wide_enough_to_read_on_a_phone(
     picture is as wide as the page.
     """
     kind, path = made
-    if kind not in ("additive", "additive stream"):
+    if kind not in ("additive", "additive stream", "shapes"):
         pytest.skip("has no panels")
     find = (
         "(() => { const box = document.querySelector('.panels'), svg = box.querySelector('svg');"
@@ -157,3 +164,19 @@ def test_the_pointer_reads_products_and_single_columns(browser: Chromium, tmp_pa
         assert {(name, f"{float(row['coefficient']):.5g}") for name in names} & told, row
     facts = json.loads((path.parent / "fit.json").read_text(encoding="utf-8"))
     assert facts["all_terms"][0][0]["size"] == float(rows[0]["coefficient"])
+
+
+@pytest.mark.parametrize("kind", ["squares", "relu with weight decay", "three classes"])
+def test_how_to_check_again_is_on_the_page_also_in_print(
+    browser: Chromium, tmp_path: Path, kind: str
+) -> None:
+    """Everything that opens by a click is left out in print; the command must not be."""
+    path = MADE[kind](tmp_path)
+    files = sorted(found.name for found in path.parent.glob("*.gmc"))
+    page = browser.open_page(path)
+    page.call("Emulation.setEmulatedMedia", media="print", features=[])
+    shown = page.evaluate("document.querySelector('main').innerText")
+    assert files
+    for name in files:
+        assert f"globalmin-check {name} --explain" in shown
+    page.close()

@@ -250,6 +250,52 @@ def test_the_page_fits_the_window(browser: Chromium, path: Path, width: int, dar
     page.close()
 
 
+@pytest.mark.parametrize("width", [390, 1200])
+def test_the_label_of_a_level_stays_above_the_axis(
+    browser: Chromium, path: Path, width: int
+) -> None:
+    """Where the level 1 is the lowest value its label once lay across the axis."""
+    page = browser.open_page(path, width=width, height=844)
+    choose(page, "table", "2")
+    label, axis = page.evaluate(
+        "(() => { const svg = document.querySelector('#fig-ratio svg');"
+        "const label = [...svg.querySelectorAll('text')].find("
+        "(t) => /below 1/.test(t.textContent));"
+        "const axes = [...svg.querySelectorAll('line.axis')].map((a) => a.getBoundingClientRect());"
+        "return [label.getBoundingClientRect().bottom, "
+        "axes.find((a) => a.width > 100).top]; })()"
+    )
+    assert label <= axis + 2
+    page.close()
+
+
+@pytest.mark.parametrize("width", [390, 1200])
+def test_the_label_of_the_step_stands_beside_the_curve(
+    browser: Chromium, path: Path, width: int
+) -> None:
+    """Curves fall, so the words stand at the foot of the figure; at the top they met the curve."""
+    page = browser.open_page(path, width=width, height=844)
+    click(page, "show-near")
+    until_over(page)
+    met = page.evaluate(
+        """(() => { const svg = document.querySelector('#fig-loss svg');
+        const box = svg.querySelector('text.strong').getBBox();
+        return [...svg.querySelectorAll('path[stroke]')].map((path) => {
+          const steps = [...Array(400).keys()].map((i) => (i / 399) * path.getTotalLength());
+          return steps.map((s) => path.getPointAtLength(s)).filter((p) => p.x > box.x
+            && p.x < box.x + box.width && p.y > box.y && p.y < box.y + box.height).length;
+        }); })()"""
+    )
+    assert met == [0]
+    page.close()
+
+
+def test_the_first_sentence_names_the_ratio(page: Page) -> None:
+    choose(page, "table", "2")
+    said = text(page, "sentence")
+    assert re.search(r"The ratio 2 Lip e/a is [\d.·⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+ and must fall below 1\.", said)
+
+
 def test_a_table_of_ones_own_stands_first(browser: Chromium, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     data = Dataset(

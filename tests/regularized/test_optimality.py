@@ -93,6 +93,36 @@ def test_objective_of_scikit_learn_is_translated_exactly(kind: str) -> None:
     assert objective(given.network, problem) == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.parametrize("kind", ["theirs", "ours"])
+def test_labels_that_are_no_classes_of_a_classifier_are_refused_and_signs_stay(kind: str) -> None:
+    """A classifier of "no" and "yes" once took the numbers 0 and 1 all for "no"."""
+    X, y = _table(20)
+    names = np.where(y > np.median(y), "yes", "no")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if kind == "theirs":
+            model: Any = MLPClassifier((3,), alpha=0.7, max_iter=5, random_state=0).fit(X, names)
+        else:
+            model = gm.ReluNetworkClassifier(weight_decay=2.0, certify=False, random_state=0)
+            model.fit(X, names)
+    signs = np.where(names == "yes", 1, -1)
+    for labels in (names, signs, signs.astype(float), list(names)):
+        np.testing.assert_array_equal(read_model(model, (X, labels)).y, signs)
+    for bad, value in ((np.where(names == "yes", 1, 0), "0"), (np.full(20, "maybe"), "'maybe'")):
+        with pytest.raises(DataError, match=rf"= {value} is none of .* 'no' and 'yes'"):
+            read_model(model, (X, bad))
+    with pytest.raises(DataError, match="none of the two classes"):
+        gm.examine(model, (X, np.where(names == "yes", 1, 0)), weight_decay=1.0, loss="logistic")
+
+
+def test_an_estimator_of_another_class_is_refused_with_where_its_own_gap_is() -> None:
+    X, y = _table(20)
+    model = gm.AdditiveNetworkRegressor(weight_decay=2.0, certify=False).fit(X, y)
+    named = "AdditiveNetworkRegressor is no relu network .* model.gap_statement"
+    with pytest.raises(DataError, match=named):
+        gm.optimality_gap(model, (X, y), weight_decay=2.0)
+
+
 def test_perceptron_of_few_columns_has_a_proved_gap() -> None:
     X, y = _table(12)
     with warnings.catch_warnings():

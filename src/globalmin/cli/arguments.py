@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import typer
 
 DATA = typer.Argument(
@@ -51,3 +53,26 @@ def check_penalty(loss: str, hidden_bias: str, intercept: str) -> None:
     check_choice("--loss", loss, tuple(LOSSES))
     check_choice("--hidden-bias", hidden_bias, HIDDEN_BIASES)
     check_choice("--intercept", intercept, ("free", "none"))
+
+
+def model_of(path: Path | None) -> Path | None:
+    """The model of an output folder of `globalmin fit`; a file is itself."""
+    return _inside(path, "model.safetensors", "the file of a network")
+
+
+def certificate_of(path: Path) -> Path:
+    """The certificate of an output folder of `globalmin fit`; a file is itself."""
+    return _inside(path, "certificate.gmc", "a certificate file") or path
+
+
+def _inside(path: Path | None, name: str, wanted: str) -> Path | None:
+    if path is None or not path.is_dir():
+        return path
+    if (path / name).is_file():
+        return path / name
+    below = sorted(str(found) for found in path.glob(f"*/{name}"))
+    more = f" ({', '.join(below)})" if below else ""
+    raise typer.BadParameter(
+        f"the folder {path} has no {name}; give {wanted}, or the folder that `globalmin fit` "
+        f"wrote{more}"
+    )

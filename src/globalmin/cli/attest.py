@@ -10,11 +10,19 @@ from typing import Annotated
 
 import typer
 
-from globalmin.cli.arguments import JSON
+from globalmin.cli.arguments import JSON, certificate_of, model_of
 
-FILE = typer.Argument(metavar="FILE", help="A certificate, .gmc.", exists=True, dir_okay=False)
+FILE = typer.Argument(
+    metavar="FILE",
+    help="A certificate, .gmc, or the folder of a fit.",
+    exists=True,
+    callback=certificate_of,
+)
 MODEL = typer.Option(
-    metavar="MODEL", help="The network file that was certified.", exists=True, dir_okay=False
+    metavar="MODEL",
+    help="The network file that was certified, or the folder of the fit.",
+    exists=True,
+    callback=model_of,
 )
 DATA = typer.Option(
     metavar="DATA", help="The table it was trained on.", exists=True, dir_okay=False

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from globalmin.cli.arguments import model_of
 from globalmin.cli.options import ALL_COLUMNS, Columns
 from globalmin.cli.terminal import say
 
@@ -23,10 +24,10 @@ ELSEWHERE = (
 SUFFIXES = (".onnx", ".keras", ".pt", ".pth")  # `globalmin.interop.foreign` reads them
 MODEL = typer.Argument(
     metavar="MODEL",
-    help="Network: .safetensors of globalmin; .onnx, .keras; .pt, .pth, .safetensors with a state "
-    "dict.",
+    help="Network: .safetensors of globalmin, or the folder of a fit; .onnx, .keras; .pt, .pth, "
+    ".safetensors with a state dict.",
     exists=True,
-    dir_okay=False,
+    callback=model_of,
 )
 NEURONS = typer.Option(
     "--activation",

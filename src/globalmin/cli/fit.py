@@ -102,7 +102,7 @@ SHAPE = typer.Option(
 )
 TASK = typer.Option(
     metavar="T",
-    help="auto, regression or classification; auto: classes for text and for two values.",
+    help="auto, regression or classification; auto: classes for text and for two whole numbers.",
     rich_help_panel=REGULARIZED,
 )
 SAMPLE_WEIGHT = typer.Option(

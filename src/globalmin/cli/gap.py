@@ -21,6 +21,7 @@ from globalmin.cli.arguments import (
     READ_DROP,
     READ_USE,
     check_penalty,
+    model_of,
 )
 from globalmin.cli.brought import ELSEWHERE, NEURONS, OUTPUT, is_foreign, load_foreign
 
@@ -35,9 +36,10 @@ def gap(
         typer.Argument(
             metavar="MODEL",
             help="Weights W (k x d), b, v and c0 in an .npz file, for the columns of DATA as they "
-            "are; a .safetensors file of globalmin; .onnx, .keras, .pt or .pth.",
+            "are; a .safetensors file of globalmin, or the folder of a fit; .onnx, .keras, .pt or "
+            ".pth.",
             exists=True,
-            dir_okay=False,
+            callback=model_of,
         ),
     ],
     data: Annotated[Path, DATA],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from globalmin._options import SCALINGS, SCHEMES, Scaling, Scheme
-from globalmin.cli.arguments import CATEGORY, DROP, JSON, TARGET, USE
+from globalmin.cli.arguments import CATEGORY, DROP, JSON, TARGET, USE, model_of
 from globalmin.cli.brought import OUTPUT, is_foreign
 from globalmin.cli.options import ALL_COLUMNS, Columns, check_columns
 
@@ -33,14 +33,13 @@ PATHS = typer.Argument(
     metavar="[MODEL] DATA",
     help="Table: .csv, .npz or .parquet; before it, if you like, a network to measure.",
     exists=True,
-    dir_okay=False,
 )
 NETWORK = typer.Option(
     metavar="FILE",
     help="MODEL: measure the network of this file (model.safetensors of `fit`, .onnx, .keras, .pt) "
     "instead of a random start; its own scaling is used.",
     exists=True,
-    dir_okay=False,
+    callback=model_of,
 )
 TEST_SIZE = typer.Option(
     metavar="F",
@@ -172,7 +171,9 @@ def check_paths(paths: list[Path], network: Path | None) -> tuple[Path, Path | N
     if len(paths) > 2 or (len(paths) == 2 and network is not None):
         given = ", ".join(map(str, paths))
         raise typer.BadParameter(f"{given}: give one table, and one network at most, before it")
-    return paths[-1], paths[0] if len(paths) == 2 else network
+    if paths[-1].is_dir():
+        raise typer.BadParameter(f"{paths[-1]} is a folder; the last name is that of the table")
+    return paths[-1], model_of(paths[0]) if len(paths) == 2 else network
 
 
 def check_start(

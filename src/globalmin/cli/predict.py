@@ -86,9 +86,16 @@ def refuse_foreign(model: Path) -> None:
 def _loaded(model: Path) -> list[Any]:
     """The model of a file or folder; of a fit of several targets the model of each."""
     refuse_foreign(model)
+    from globalmin.cli.report import parts_of
     from globalmin.estimators.saved import load, models_below
 
-    return [load(folder) for folder in models_below(model) or (model,)]
+    below = models_below(model)
+    if below and not parts_of(below):
+        raise typer.BadParameter(
+            f"the folder {model} holds several fits, not one of several targets; give one of "
+            f"{', '.join(map(str, below))}"
+        )
+    return [load(folder) for folder in below or (model,)]
 
 
 def _tells(part: Any, found: list[Any]) -> bool:
@@ -115,8 +122,15 @@ def _answers(model: Any, table: Any, proba: bool) -> tuple[list[str], list[list[
     several = predicted.ndim == 2
     names = list(targets) if several else [targets[0]]
     rows = predicted.tolist() if several else [[value] for value in predicted.tolist()]
+    if model.classes:
+        rows = [[_as_written(name) for name in row] for row in rows]
     if proba:
-        names += [f"probability of {name}" for name in model.classes]
+        names += [f"probability of {_as_written(name)}" for name in model.classes]
         shares = model.predict_proba(table).tolist()
         rows = [[*row, *share] for row, share in zip(rows, shares, strict=True)]
     return names, rows
+
+
+def _as_written(name: Any) -> Any:
+    """The name of a class; a whole number without the point that tables do not have."""
+    return int(name) if isinstance(name, float) and name.is_integer() else name

@@ -26,7 +26,7 @@ from globalmin.cli.summary import recipe_rows
 from globalmin.cli.tables import Labeled, is_plain, read_labeled
 from globalmin.cli.terminal import print_json, print_rows, say, working
 from globalmin.errors import DataError
-from globalmin.estimators._proved import TASKS, is_classification
+from globalmin.estimators._proved import TASKS, are_whole, is_classification
 from globalmin.files import canonical_json
 from globalmin.regularized.objective import SHAPES
 from globalmin.regularized.terms import DRAWN, table_of
@@ -247,6 +247,12 @@ def _check_training(
             "interpolate them with --interpolate"
         )
     if classes:
+        if not are_whole(given.labels):
+            broken = next(y for y in given.labels if y != round(y))
+            raise DataError(
+                f"the target has numbers that are not whole, {cell(broken)} for one, and these "
+                "name no classes; write whole numbers or names, or take --task regression"
+            )
         found = np.unique(given.labels[rows[0]])
         if len(found) < 2:
             raise DataError(

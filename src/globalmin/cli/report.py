@@ -28,7 +28,7 @@ def report(
     from globalmin.cli.terminal import print_json
     from globalmin.estimators.saved import models_below
 
-    folders = _parts_of(models_below(directory)) or [directory]
+    folders = parts_of(models_below(directory)) or [directory]
     outcomes = [_drawn(folder) for folder in folders]
     code = terminal.worst(code for code, _, _ in outcomes)
     if json:
@@ -41,9 +41,9 @@ def report(
     return code
 
 
-def _parts_of(folders: list[Path]) -> list[Path]:
+def parts_of(folders: list[Path]) -> list[Path]:
     """These folders if they are those of one fit of several targets; else none, so that a folder
-    that happens to hold several fits is not drawn anew.
+    that happens to hold several fits is not taken for one.
     """
     from globalmin.report.regularized_page import read_facts
 

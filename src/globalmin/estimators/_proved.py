@@ -274,8 +274,15 @@ class ProvedNetworkEstimator:
 
 
 def is_classification(y: NDArray[Any]) -> bool:
-    """What task="auto" takes labels for: classes if they are text, logical, or two numbers."""
-    return y.dtype.kind in "OUSb" or np.unique(y).size == 2
+    """What task="auto" takes labels for: text, logical, or two whole
+    numbers are classes.
+    """
+    return y.dtype.kind in "OUSb" or (are_whole(y) and np.unique(y).size == 2)
+
+
+def are_whole(y: NDArray[Any]) -> bool:
+    """Whether every label is a whole number, or none is a number; others name no classes."""
+    return y.dtype.kind != "f" or bool((y == np.round(y)).all())
 
 
 def why_chosen(model: str, candidates: Sequence[Candidate]) -> str:

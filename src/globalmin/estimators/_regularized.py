@@ -226,7 +226,7 @@ class RegularizedEstimator(ProvedNetworks):
             float(part_of(self.gap_, j)),
             float(part_of(self.relative_gap_, j)),
             self.gap,
-            f"{_named(problem)} of any width",
+            f"{_named(problem, getattr(self, 'feature_names_in_', None))} of any width",
             part_of(self.verdict_, j),
             of=scale_words(problem),
             notes=(f"weight decay {problem.penalty.weight_decay:.4g}", *self._about_rows()),
@@ -241,7 +241,8 @@ def named_steps(steps: Sequence[Preprocessing], model: Any) -> list[Preprocessin
     return [replace(step, feature_names=tuple(str(name) for name in names)) for step in steps]
 
 
-def _named(problem: RegularizedProblem) -> str:
+def _named(problem: RegularizedProblem, names: Sequence[Any] | None = None) -> str:
+    """The class of networks in words; its rules by the names of columns, or their places from 0."""
     if problem.penalty.neurons == "quadratic":
         return "network of squares"
     kind = {"columns": "additive network", "pairs": "network of pairs", "all": "ReLU network"}
@@ -249,7 +250,7 @@ def _named(problem: RegularizedProblem) -> str:
     name = kind.get(groups, "network of these groups of columns")
     slopes = problem.monotone or ()
     rules = [
-        _listed(word, [str(j) for j, slope in enumerate(slopes) if slope == sign])
+        _listed(word, [j for j, slope in enumerate(slopes) if slope == sign], names)
         for sign, word in ((1, "nondecreasing"), (-1, "nonincreasing"))
         if sign in slopes
     ]
@@ -257,15 +258,17 @@ def _named(problem: RegularizedProblem) -> str:
         return f"{name} with every neuron {' and '.join(rules)}"
     shapes = problem.shapes or ()
     curves = [
-        _listed(word, [str(j) for j, shape in enumerate(shapes) if shape == word])
+        _listed(word, [j for j, shape in enumerate(shapes) if shape == word], names)
         for word in dict.fromkeys(shapes)
         if word != "none"
     ]
     return f"{name} with curves {' and '.join(curves)}" if curves else name
 
 
-def _listed(word: str, columns: list[str]) -> str:
-    return f"{word} in column{'s' if len(columns) > 1 else ''} {', '.join(columns)}"
+def _listed(word: str, columns: list[int], names: Sequence[Any] | None) -> str:
+    if names is not None:
+        return f"{word} in {', '.join(repr(str(names[j])) for j in columns)}"
+    return f"{word} in column{'s' if len(columns) > 1 else ''} {', '.join(map(str, columns))}"
 
 
 def _of(choice: Choice | None, name: str) -> Array | None:

@@ -300,14 +300,14 @@ class _Scope:
             if self._speaks(claim) and claim.numbers.floor is not None
         ]
         uppers = [
-            bound
+            Fraction(bound) * proof.copies  # the bound is that of the distinct rows
             for proof in given
             for claim in proof.accepted_claims
             for bound in (claim.numbers.loss, claim.numbers.loss_upper)
-            if bound is not None and proof.copies == 1  # else it is that of the distinct rows
+            if bound is not None
         ]
-        top, floor = min(uppers, default=loss), max([0.0, *floors])
-        above = float_up(Fraction(top) - Fraction(floor))
+        top, floor = min(uppers, default=Fraction(loss)), max([0.0, *floors])
+        above = float_up(top - Fraction(floor))
         return max(above, 0.0), bool(uppers)
 
 

@@ -142,7 +142,7 @@ class Examination:
         least = f"; a loss lower by {self.descent:.6g} was found" if self.descent > 0 else ""
         return (
             f"loss {self.loss:.6g}, at most {rounded_up(self.gap)} above the least one ({how}; "
-            f"{100 * share:.3g} % of the best constant's){least}"
+            f"{rounded_up(100 * share)} % of the best constant's){least}"
         )
 
     def _polish(self) -> str:

@@ -41,6 +41,12 @@ def posed_model(
             f"DeepNetwork, {KINDS}, or a file of one"
         )
     X, y = _raw(data)
+    if y.dtype.kind in "OSU" and len(y) and isinstance(y.flat[0], str | bytes):
+        raise DataError(
+            f"y holds text ({y.flat[0]!r}): without weight decay the loss is that of squares and "
+            "labels are numbers; for the classes of a relu classifier give loss='logistic' and its "
+            "weight_decay"
+        )
     one = brought if output is None else brought.only(output)
     posed = one.with_data(X, y)
     restored = posed.data.preprocessing.restore(posed.network.predict(posed.data.X))

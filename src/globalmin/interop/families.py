@@ -48,7 +48,8 @@ def _one_output(network: ImportedNetwork, findings: Findings) -> None:
         findings.add(
             f"the function {network.output} of the outputs",
             "the end",
-            "our networks are linear there: .without_output() gives the logits",
+            "our networks are linear there: .without_output() gives the logits; with a weight "
+            "decay and loss='logistic' (--loss logistic) examine and gap take sigmoid as it is",
         )
 
 
@@ -80,7 +81,12 @@ def regularized(network: ImportedNetwork) -> RegularizedNetwork:
     _one_output(network, findings)
     for number, name in enumerate(network.activations, 1):
         if name != "relu":
-            findings.add(f"{name} neurons", f"layer {number}", "this family has relu neurons")
+            findings.add(
+                f"{name} neurons",
+                f"layer {number}",
+                "this family has relu neurons; `examine` without a weight decay takes all "
+                "activations",
+            )
     if network.scaling is not None:
         findings.add(
             "a scaling of the inputs",

@@ -99,8 +99,12 @@ def _color(o: int, count: int) -> Any:
 
 
 def _few_labels(axes: Any, x: Array) -> None:
-    """Numbers of many digits, as of days, would run into each other."""
-    if x.size and np.abs(x).max() >= 1e4:
+    """Numbers of many digits, as of days, would run into each other; a column of zeros and ones
+    has nothing between them.
+    """
+    if x.size and np.isin(x, (0.0, 1.0)).all():
+        axes.set_xticks([0.0, 1.0], ["0", "1"])
+    elif x.size and np.abs(x).max() >= 1e4:
         axes.locator_params(axis="x", nbins=3)
 
 

@@ -158,7 +158,7 @@ def _foreign(model: Foreign, X: Array, y: Array) -> Given:
     rows = model.scaled(X)
     said = model.trained_for
     if said.classes is not None and len(said.classes) == 2:
-        y = np.where(np.asarray(y) == said.classes[1], 1.0, -1.0)
+        y = _signs(y, said.classes)
     # logits: the loss of classes and counts is a function of them
     network = model.for_logits()
     if model.output not in (*LINKS, "identity"):
@@ -171,16 +171,38 @@ def _foreign(model: Foreign, X: Array, y: Array) -> Given:
     return Given(network, rows, y, said.loss, said.weight_decay, **facts)
 
 
+def _signs(y: Any, classes: Sequence[Any]) -> Array:
+    """1 for the second of two classes and -1 for the first; labels that are signs already stay."""
+    labels = np.asarray(y)
+    first, second = (np.asarray(labels == name) for name in classes)
+    known = first | second
+    if known.all():
+        return np.where(second, 1.0, -1.0)
+    if labels.dtype.kind in "biuf" and np.isin(labels, (-1, 1)).all():
+        return labels.astype(np.float64)
+    place = int(np.flatnonzero(~known)[0])
+    names = " and ".join(repr(name) for name in np.asarray(classes).tolist())
+    raise DataError(
+        f"y[{place}] = {labels[place].item()!r} is none of the two classes of the model, {names}; "
+        "give the labels it was trained on, or -1 and 1"
+    )
+
+
 def _estimator(model: Any, data: Any) -> Given:
     """One of ours, with a single network; raw rows and labels come in."""
     network = model.network_
     if isinstance(network, ShallowNetwork):
         X, y = _pair(data)
         return _shallow(network, Dataset.from_raw(X, y, model.preprocessing_))
+    if not isinstance(network, RegularizedNetwork) or not hasattr(model, "intercept"):
+        raise DataError(
+            f"model={type(model).__name__} is no relu network of all columns; its own proof is "
+            "model.gap_statement() and model.verdict_"
+        )
     X, y = _pair(data)
     step = model.preprocessing_
     if hasattr(model, "classes_"):
-        labels = np.where(np.asarray(y) == model.classes_[1], 1.0, -1.0)
+        labels = _signs(y, model.classes_)
     else:
         labels = (np.asarray(y, dtype=np.float64) - step.y_shift) / step.y_scale
     return Given(

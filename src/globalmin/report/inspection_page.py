@@ -14,7 +14,7 @@ from globalmin import drawing
 from globalmin.drawn_values import data_address
 from globalmin.inspection.text import named, origin, standing
 from globalmin.report.template import filled, markup
-from globalmin.report.words import nearest_text, typeset
+from globalmin.report.words import nearest_text, typeset, typeset_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +43,10 @@ def render(inspection: Inspection, *, comparison: RunComparison | None = None) -
     return filled(
         "inspection.html.j2", i=inspection, theorems=[_view(r) for r in found.inside],
         holds=[(r.item, r.says) for r in found.holds],
-        in_the_way=[(remedy, ", ".join(map(named, group))) for remedy, group in found.in_the_way],
+        in_the_way=[
+            (remedy, typeset_sentence(", ".join(map(named, group))))
+            for remedy, group in found.in_the_way
+        ],
         short=[
             (title, ", ".join(r.item for r in reports))
             for title, reports in (

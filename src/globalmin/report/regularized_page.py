@@ -34,6 +34,7 @@ BOUNDS = {
     "columns": "the exact maximum over every neuron of one column (R2)",
     "cones": "a search over cones that leaves no neuron out (R3)",
     "spectral": "one matrix inequality for all neurons (R4)",
+    "slabs": "one matrix inequality for each sign and slab of the hidden bias (R4-free)",
     "quadratic": "the largest eigenvalue of one matrix (R5)",
 }
 _PANEL = 190.0  # points that a panel of a picture is wide, nearly

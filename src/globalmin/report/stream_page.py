@@ -132,7 +132,7 @@ def _pictures(facts: Mapping[str, Any], numbers: Mapping[str, Any]) -> list[dict
     elif facts["terms"]:
         caption = (
             "Coefficients of products, squares and single columns, of scaled columns, in units of "
-            "the label; the largest."
+            "the label; the largest. Red raises the output, blue lowers it."
         )
         draw = lambda: coefficients(facts["terms"])  # noqa: E731
         found.append(_picture("Who interacts with whom", caption, draw, "terms"))
@@ -166,7 +166,7 @@ def coefficients(terms: Sequence[Mapping[str, Any]]) -> Figure:
     figure, axes = drawing.new_axes("coefficient", "", grid="xy")
     figure.set_figheight(0.7 + 0.24 * len(terms))
     for place, term in enumerate(terms):
-        color = drawing.GREEN if term["size"] >= 0 else drawing.RED
+        color = drawing.RED if term["size"] >= 0 else drawing.BLUE
         axes.plot([0.0, term["size"]], [-place, -place], color=color, linewidth=4.0)
     axes.axvline(0.0, color=drawing.MUTED, linewidth=0.8)
     axes.set_yticks([-place for place in range(len(terms))], [_plain(t["name"]) for t in terms])

@@ -138,7 +138,8 @@ function rangeOf(values, isLog, least = null) {
 
 /**
  * Draw a chart into a figure. `series`: name, color, points [x, y], dots (no line), dash.
- * `levels`: horizontal lines with text; `marks`: vertical ones. Hover or arrow keys read values.
+ * `levels`: horizontal lines with text, `above` the line if asked; `marks`: vertical ones, with text
+ * at the foot, since curves fall. Hover or arrow keys read values.
  */
 function lineChart(figure, spec) {
   const plot = figure.querySelector(".plot");
@@ -149,9 +150,11 @@ function lineChart(figure, spec) {
   const drawn = frame(plot, { ...spec, xRange, yRange });
   const { svg, x, y } = drawn;
   const top = (value) => Math.min(Math.max(value, yRange[0]), yRange[1]);
-  for (const { y: value, text, color } of levels) {
+  for (const { y: value, text, color, above } of levels) {
+    // below the line, or above it where the axis or a curve is below
+    const higher = above || y(value) + 18 > drawn.height - drawn.bottom;
     svg.append(shape("line", { x1: drawn.left, x2: drawn.width - drawn.right, y1: y(value), y2: y(value), stroke: `var(--${color})`, "stroke-width": 1.2 }));
-    svg.append(shape("text", { x: drawn.left + 6, y: y(value) + 15 }, text));
+    svg.append(shape("text", { x: drawn.left + 6, y: y(value) + (higher ? -6 : 15) }, text));
   }
   for (const one of spec.series) {
     const points = one.points.filter(([, v]) => Number.isFinite(v) && (!spec.logY || v > 0));
@@ -166,7 +169,7 @@ function lineChart(figure, spec) {
   for (const { x: at, text, color } of spec.marks ?? []) {
     svg.append(shape("line", { x1: x(at), x2: x(at), y1: drawn.top, y2: drawn.height - drawn.bottom, stroke: `var(--${color})`, "stroke-width": 1.5, "stroke-dasharray": "5 3" }));
     const isLate = x(at) > 0.6 * drawn.width;
-    svg.append(shape("text", { class: "strong", x: x(at) + (isLate ? -6 : 6), y: drawn.top + 12, "text-anchor": isLate ? "end" : "start" }, text));
+    svg.append(shape("text", { class: "strong", x: x(at) + (isLate ? -6 : 6), y: drawn.height - drawn.bottom - 8, "text-anchor": isLate ? "end" : "start" }, text));
   }
   if (spec.nothing && !inside.some(([, value]) => Number.isFinite(value))) {
     svg.append(shape("text", { x: (drawn.left + drawn.width) / 2, y: drawn.top + 24, "text-anchor": "middle" }, spec.nothing));

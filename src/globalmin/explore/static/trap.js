@@ -91,7 +91,7 @@ function startTrap(trap, phi, b) {
   lineChart(byId("fig-trap-loss"), {
     label: "Loss of the run by step", logY: true, xLabel: "step", yLabel: "population loss", height: 200, xRange: [0, run.path.length - 1],
     series: [{ color: color === "amber" ? "orange" : color, says: "loss", points: run.path.map(({ loss }, i) => [i, loss]) }],
-    levels: [{ y: trap.teacher.barrier, text: "barrier", color: "muted" }],
+    levels: [{ y: trap.teacher.barrier, text: "barrier", color: "muted", above: true }],
   });
   offerTable(byId("fig-trap-loss"), "trap-loss", { columns: ["step", "loss"], rows: run.path.map(({ loss }, i) => [i, loss]) });
 }

@@ -45,7 +45,7 @@ function verdictOf(state) {
 function unfinished({ seen, point, steps, status, equal }) {
   const { n, d } = point.task;
   const k = point.v.length;
-  const bar = Number.isFinite(seen.newton) ? `The ${ratioName(point)} is ${shown(seen.newton)} and must fall below 1.` : "J Jᵀ is singular in floats, so the ratio has no value yet.";
+  const bar = Number.isFinite(seen.newton) ? `The ${point.task.phi.hasKink ? "" : "ratio "}${ratioName(point)} is ${shown(seen.newton)} and must fall below 1.` : "J Jᵀ is singular in floats, so the ratio has no value yet.";
   if (equal.floor > 0) return `Equal rows have different labels: no network has a loss below ${shown(equal.floor)}, so zero is out of reach. globalmin fit proves that floor.`;
   if (equal.equal.length > 0) return "Some rows occur twice, so J Jᵀ is singular and the inequality cannot hold here; globalmin fit takes each such row once.";
   if (k * d < n) return `W has ${k * d} numbers for ${n} samples: J Jᵀ is singular and the inequality can never hold. Take at least ${Math.ceil(n / d)} neurons.`;
