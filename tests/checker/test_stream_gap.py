@@ -204,9 +204,13 @@ def test_rows_that_do_not_fit_the_shards_are_no_proof() -> None:
     more = np.concatenate([case.rows, case.rows[:1]])
     found = check_bytes(blob, rows=cases.given(more, len(case.rows)))  # in a block of its own
     assert "more rows than the shards" in found.reason
-    bad = case.rows.copy()
-    bad[2, 1] = np.nan
-    assert "NaN" in check_bytes(blob, rows=cases.given(bad)).reason
+    for values in ([np.nan], [np.inf], [-np.inf], [np.inf, -np.inf], [1e308, 1e308, -np.inf]):
+        bad = case.rows.copy()
+        bad[2 : 2 + len(values), 1] = values
+        assert "NaN" in check_bytes(blob, rows=cases.given(bad, 8)).reason
+    bad[2:4, 1] = bad[2, 0] = bad[4, 1] = 1e308  # finite, and their sum is not
+    found = check_bytes(blob, rows=cases.given(bad, 8))
+    assert (found.verdict, "have its digest" in found.reason) == (Verdict.REJECTED, True)
     found = check_bytes(blob, rows=lambda columns: iter([array("d", [1.0])]))
     assert "numbers per row" in found.reason
 
