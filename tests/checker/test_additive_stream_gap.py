@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from tests.checker import additive_stream_cases as cases
 from tests.checker.stream_cases import digest, given
-from tests.corpus.whole_files import Whole, opened
+from tests.corpus.whole_files import Whole, entry, field, opened
 from tests.oracles import fraction_additive_stream, fraction_checker
 
 from globalmin_check import Verdict, check_file
@@ -85,22 +85,6 @@ def edited(*changes: Callable[[Whole], None]) -> bytes:
     for change in changes:
         change(file)
     return file.sealed()
-
-
-def field(name: str, value: Callable[[Fraction], Fraction]) -> Callable[[Whole], None]:
-    def change(file: Whole) -> None:
-        file.claim[name] = str(value(Fraction(file.claim[name])))
-
-    return change
-
-
-def entry(name: str, place: Any, value: Callable[[Any], Any]) -> Callable[[Whole], None]:
-    def change(file: Whole) -> None:
-        tensor = np.array(file.tensors[file.place(name)])
-        tensor[place] = value(tensor[place])
-        file.tensors[file.place(name)] = tensor
-
-    return change
 
 
 def generous(file: Whole) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.checker import stream_cases as cases
-from tests.corpus.whole_files import Whole, opened
+from tests.corpus.whole_files import Whole, entry, field, opened
 from tests.oracles import fraction_checker, fraction_stream_claims
 
 from globalmin_check import Verdict, check_file
@@ -92,21 +92,6 @@ def edited(change: Callable[[Whole], None], heads: str = "any") -> bytes:
     file = opened(made(heads)[1])
     change(file)
     return file.sealed()
-
-
-def field(name: str, value: Callable[[Fraction], Fraction]) -> Callable[[Whole], None]:
-    def change(file: Whole) -> None:
-        file.claim[name] = str(value(Fraction(file.claim[name])))
-
-    return change
-
-
-def entry(name: str, place: Any, value: Callable[[float], float]) -> Callable[[Whole], None]:
-    def change(file: Whole) -> None:
-        tensor = file.tensors[file.place(name)]
-        tensor[place] = value(float(tensor[place]))
-
-    return change
 
 
 FAULTS: dict[str, tuple[Callable[[Whole], None], str]] = {

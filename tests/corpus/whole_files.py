@@ -112,6 +112,26 @@ def array(name: str, change: Callable[[Any], Any]) -> Edit:
     return edit
 
 
+def field(name: str, value: Callable[[Fraction], Fraction]) -> Edit:
+    """Replace a rational of the claim by what it becomes."""
+
+    def edit(file: Whole) -> None:
+        file.claim[name] = str(value(Fraction(file.claim[name])))
+
+    return edit
+
+
+def entry(name: str, place: Any, value: Callable[[Any], Any]) -> Edit:
+    """Replace an entry of a tensor by what it becomes."""
+
+    def change(tensor: Any) -> Any:
+        changed = np.array(tensor)
+        changed[place] = value(changed[place])
+        return changed
+
+    return array(name, change)
+
+
 def new_tensor(name: str, value: Any) -> Edit:
     """One more tensor of the first claim."""
     return lambda file: file.tensors.update({f"claims.0.{name}": np.asarray(value)})

@@ -78,7 +78,7 @@ def _of_boundary(
             Lemma(item, f"layers {boundary.name}: {what} stays as at the start",
                   allowed - np.abs(drift).max(axis=1, initial=0.0), scale),
         ]  # fmt: skip
-        if _counts_all(run, boundary):
+        if _counts_all(boundary):
             says = f"layers {boundary.name}: the difference of squared norms stays"
             lemmas.append(Lemma("DU-C4.1", says, allowed - np.abs(sums - sums[0]), scale))
         return lemmas
@@ -92,7 +92,7 @@ def _of_boundary(
     ]  # fmt: skip
 
 
-def _counts_all(run: BalanceRun, boundary: Boundary) -> bool:
+def _counts_all(boundary: Boundary) -> bool:
     """Whether every parameter of both layers enters or leaves a block: biases of the upper layer
     leave none, and count in its norm.
     """

@@ -200,9 +200,9 @@ def _kind(classes: bool) -> Any:
         from globalmin.estimators import ProvedNetworkClassifier
 
         return ProvedNetworkClassifier
-    from globalmin.estimators._lean import LeanChoice
+    from globalmin.estimators._without_sklearn import PlainChoice
 
-    return LeanChoice
+    return PlainChoice
 
 
 def _names_classes(asked: Asked) -> float | None:

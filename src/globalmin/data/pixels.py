@@ -80,14 +80,14 @@ class Geometry:
         """
         return _neighbours(self.extent, self.patch_size)
 
-    def arrange(self, X: ArrayLike, name: str = "X") -> Array:
+    def arrange(self, X: ArrayLike) -> Array:
         """Inputs as n x pixels x channels; X is n x shape, or n rows with the same numbers in the
         same order.
         """
-        inputs = real_array(X, name)
+        inputs = real_array(X, "X")
         if inputs.shape[1:] != self.shape and inputs.shape[1:] != (math.prod(self.shape),):
             raise DataError(
-                f"{name} has shape {inputs.shape}; one row must have shape {self.shape}, or be "
+                f"X has shape {inputs.shape}; one row must have shape {self.shape}, or be "
                 "that flattened"
             )
         return np.ascontiguousarray(
@@ -183,12 +183,12 @@ def real_array(X: ArrayLike, name: str) -> Array:
     return inputs
 
 
-def whole_number(value: int, name: str, *, least: int = 1) -> int:
-    """An integer >= least, or the refusal."""
+def whole_number(value: int, name: str) -> int:
+    """A positive integer, or the refusal."""
     try:
         number = operator.index(value)
     except TypeError:
         raise DataError(f"{name}={value!r} must be an integer") from None
-    if isinstance(value, bool) or number < least:
-        raise DataError(f"{name}={value!r} must be at least {least}")
+    if isinstance(value, bool) or number < 1:
+        raise DataError(f"{name}={value!r} must be at least 1")
     return number

@@ -18,20 +18,18 @@ def is_sparse(X: object) -> bool:
     return hasattr(X, "toarray") and hasattr(X, "nnz")
 
 
-def as_sparse_rows(X: Any, name: str = "X") -> Any:
+def as_sparse_rows(X: Any) -> Any:
     """X as a `csr_array` of doubles: sorted, without duplicates and stored zeros, read-only."""
     from scipy.sparse import csr_array
 
     if X.ndim != 2 or 0 in X.shape:
-        raise DataError(
-            f"{name} is sparse of shape {X.shape}; give at least one row and one column"
-        )
+        raise DataError(f"X is sparse of shape {X.shape}; give at least one row and one column")
     if X.dtype.kind not in "buif":
-        raise DataError(f"{name} is sparse with entries of type {X.dtype}; give real numbers")
+        raise DataError(f"X is sparse with entries of type {X.dtype}; give real numbers")
     rows: Any = csr_array(X, dtype=np.float64, copy=True)
     rows.sum_duplicates()
     rows.eliminate_zeros()
-    refuse_non_finite(rows.data, f"the stored entries of {name}")
+    refuse_non_finite(rows.data, "the stored entries of X")
     for part in (rows.data, rows.indices, rows.indptr):
         part.flags.writeable = False
     return rows

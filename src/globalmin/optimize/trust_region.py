@@ -210,7 +210,7 @@ def descend(
         dense=method == "trust-exact" or objective.size <= DENSE,
     )
     if method != "cubic":
-        _by_scipy(round_, objective, x, method, gradient_tol)
+        _by_scipy(round_, x, method, gradient_tol)
     if not round_.is_over:
         round_.forgive()
         for iterate in cubic_steps(objective, round_.result()[1], dense=objective.size <= DENSE):
@@ -219,9 +219,7 @@ def descend(
     return round_.result()
 
 
-def _by_scipy(
-    round_: _Round, objective: Objective, x: Array, method: str, gradient_tol: float
-) -> None:
+def _by_scipy(round_: _Round, x: Array, method: str, gradient_tol: float) -> None:
     from scipy.optimize import minimize as scipy_minimize
 
     curvature = {"hess": round_.hessian} if method == "trust-exact" else {"hessp": round_.times}

@@ -195,14 +195,14 @@ def _subspace(
     best: tuple[Array, Subspace] | None = None
     for alpha in candidates:
         subspace = find(MatrixMoment(X, r, order=orders.matrix, alpha=alpha), K, seed=seed)
-        if best is None or _absolute_gap(subspace, K) > _absolute_gap(best[1], K):
+        if best is None or _absolute_gap(subspace) > _absolute_gap(best[1]):
             best = alpha, subspace
     if best is None:
         raise DataError("no direction alpha was tried")
     return best
 
 
-def _absolute_gap(subspace: Subspace, K: int) -> float:
+def _absolute_gap(subspace: Subspace) -> float:
     return subspace.gap * float(np.abs(subspace.values[0]))
 
 

@@ -54,7 +54,7 @@ class Earlier:
             catches=self.wrong,
         )
 
-    def spread_row(self, quantity: str, values: ArrayLike, *, note: str = "") -> Row:
+    def spread_row(self, quantity: str, values: ArrayLike) -> Row:
         """The standard deviation of our values beside the earlier one: runs without chance have
         none. Its relative error is that of normal draws, 1/sqrt(2(n - 1)).
         """
@@ -65,7 +65,6 @@ class Earlier:
             None,
             float(ours.std(ddof=1)),
             SURE * self.spread * float(error),
-            note=note,
             reference=self.spread,
             source=f"our earlier run, {self.draws} other draws",
             error=f"{SURE:g} standard errors of a standard deviation of {len(ours)} draws",

@@ -186,13 +186,13 @@ def headline(rows: Sequence[Row]) -> str:
     return "; ".join(text for text in (", ".join(parts), ", ".join(sides)) if text) or "no rows"
 
 
-def number_text(value: Number | str, *, signed: bool = False) -> str:
+def number_text(value: Number | str) -> str:
     """A number with at most five digits, an integer in full, words as they are."""
     if isinstance(value, str):
         return value
     if float(value).is_integer() and abs(value) < 1e9:
-        return f"{int(value):+,}" if signed else f"{int(value):,}"
-    return f"{value:+.3g}" if signed else f"{value:.5g}"
+        return f"{int(value):,}"
+    return f"{value:.5g}"
 
 
 @dataclass(frozen=True)

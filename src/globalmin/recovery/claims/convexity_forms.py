@@ -159,12 +159,12 @@ def split(center: Center, r: float, witness: Witness) -> Bound:
         center,
         r,
         witness,
-        tau=_best_tau(center, center.H - center.N, center.N, J4 * r * r),
+        tau=_best_tau(center.H - center.N, center.N, J4 * r * r),
         square=True,
     )
 
 
-def _best_tau(center: Center, G: Array, rest: Array, excess: float) -> float:
+def _best_tau(G: Array, rest: Array, excess: float) -> float:
     """The tau on a grid with the largest lambda_min((1 - tau) G + rest) - (1/tau - 1) excess."""
     return float(
         max(
@@ -218,7 +218,7 @@ def mixed(center: Center, r: float, witness: Witness) -> Bound:
     G = center.H - center.N
     J4 = _quartic(X, sizes.top2**2, None, "")[0]
     V, _ = best_tilt(T, 0.75 * G + center.N, r, steps=8)
-    tau = _best_tau(center, G, center.N - r * block_diagonal(tilted(T, V)), J4 * r * r)
+    tau = _best_tau(G, center.N - r * block_diagonal(tilted(T, V)), J4 * r * r)
     V, _ = best_tilt(T, (1 - tau) * G + center.N, r)
     S = r * block_diagonal(tilted(T, V))
     m0, M0 = _ends(center, center.H - tau * G - S, center.H + tau * G + S, witness)

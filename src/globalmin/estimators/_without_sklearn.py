@@ -33,7 +33,7 @@ _RELU: dict[str, Any] = {
 }
 
 
-class _Lean(ProvedNetworks):
+class _Plain(ProvedNetworks):
     """Options as they are given, and rows as they are."""
 
     defaults: ClassVar[Mapping[str, Any]]
@@ -51,7 +51,7 @@ class _Lean(ProvedNetworks):
         return np.exp(outputs) if self.loss == "poisson" else outputs
 
 
-class _LeanRegularized(_Lean, RegularizedEstimator):
+class _PlainRegularized(_Plain, RegularizedEstimator):
     """What is fitted by column generation."""
 
     loss_parameter: float | None
@@ -61,7 +61,7 @@ class _LeanRegularized(_Lean, RegularizedEstimator):
         self._fit_labels(X, [y], weight, settings)
 
 
-class LeanAdditive(_LeanRegularized, AdditiveNetworkEstimator):
+class PlainAdditive(_PlainRegularized, AdditiveNetworkEstimator):
     """`AdditiveNetworkRegressor` without its contract."""
 
     defaults: ClassVar[Mapping[str, Any]] = {
@@ -72,7 +72,7 @@ class LeanAdditive(_LeanRegularized, AdditiveNetworkEstimator):
         "max_iter": 300,
     }
 
-    def fit(self, X: Array, y: Array, sample_weight: Array | None = None) -> LeanAdditive:
+    def fit(self, X: Array, y: Array, sample_weight: Array | None = None) -> PlainAdditive:
         """Choose the weight decay, train to the global minimum, and prove the gap."""
         self._fit_rows(X, y, sample_weight, self._settings(X.shape[1]))
         return self
@@ -81,7 +81,7 @@ class LeanAdditive(_LeanRegularized, AdditiveNetworkEstimator):
         return X
 
 
-class LeanSquares(_LeanRegularized, SquaresNetworkEstimator):
+class PlainSquares(_PlainRegularized, SquaresNetworkEstimator):
     """`SquaresNetworkRegressor` without its contract."""
 
     defaults: ClassVar[Mapping[str, Any]] = {
@@ -91,19 +91,19 @@ class LeanSquares(_LeanRegularized, SquaresNetworkEstimator):
         "max_iter": 100,
     }
 
-    def fit(self, X: Array, y: Array, sample_weight: Array | None = None) -> LeanSquares:
+    def fit(self, X: Array, y: Array, sample_weight: Array | None = None) -> PlainSquares:
         """Choose the weight decay, train to the global minimum, and prove the gap."""
         self._fit_rows(X, y, sample_weight, self._settings(self.loss_parameter))
         return self
 
 
-class LeanRelu(_Lean, ReluNetworkEstimator):
+class PlainRelu(_Plain, ReluNetworkEstimator):
     """`ReluNetworkRegressor` without its contract."""
 
     defaults: ClassVar[Mapping[str, Any]] = {**_RELU, "cv": 5, "certify": True}
     loss_parameter: float | None
 
-    def fit(self, X: Array, y: Array) -> LeanRelu:
+    def fit(self, X: Array, y: Array) -> PlainRelu:
         """Train, and prove how far the network is from the global minimum."""
         loss = get_loss(self.loss, self.loss_parameter)
         rows, labels = self._scaled(X, y, loss)
@@ -111,14 +111,14 @@ class LeanRelu(_Lean, ReluNetworkEstimator):
         return self
 
 
-MODELS: dict[str, type[_Lean]] = {
-    "additive": LeanAdditive,
-    "quadratic": LeanSquares,
-    "relu": LeanRelu,
+MODELS: dict[str, type[_Plain]] = {
+    "additive": PlainAdditive,
+    "quadratic": PlainSquares,
+    "relu": PlainRelu,
 }
 
 
-class LeanChoice(ProvedNetworkEstimator):
+class PlainChoice(ProvedNetworkEstimator):
     """`ProvedNetworkRegressor` without its contract."""
 
     _classifies = False
@@ -132,7 +132,7 @@ class LeanChoice(ProvedNetworkEstimator):
     def __init__(self, **options: Any) -> None:
         vars(self).update({**self.defaults, **options})
 
-    def fit(self, X: Array, y: Array, sample_weight: Array | None = None) -> LeanChoice:
+    def fit(self, X: Array, y: Array, sample_weight: Array | None = None) -> PlainChoice:
         """Compare the models, train the best, and prove its gap."""
         labels = np.asarray(y, dtype=np.float64)
         self._loss_object().check_labels(labels)

@@ -24,26 +24,31 @@ from globalmin.estimators import (
     ReluNetworkRegressor,
     SquaresNetworkRegressor,
 )
-from globalmin.estimators._lean import LeanAdditive, LeanChoice, LeanRelu, LeanSquares
 from globalmin.estimators._ridge import RidgeLine, r_squared
+from globalmin.estimators._without_sklearn import (
+    PlainAdditive,
+    PlainChoice,
+    PlainRelu,
+    PlainSquares,
+)
 from globalmin.regularized.folds import random_state_of, shuffled_folds
 
 PAIRS = [
-    (LeanAdditive, AdditiveNetworkRegressor),
-    (LeanSquares, SquaresNetworkRegressor),
-    (LeanRelu, ReluNetworkRegressor),
-    (LeanChoice, ProvedNetworkRegressor),
+    (PlainAdditive, AdditiveNetworkRegressor),
+    (PlainSquares, SquaresNetworkRegressor),
+    (PlainRelu, ReluNetworkRegressor),
+    (PlainChoice, ProvedNetworkRegressor),
 ]
 # what `globalmin fit` always gives
 GIVEN = {"loss", "weight_decay", "scaling", "gap", "random_state", "interactions", "bins",
          "loss_parameter", "models"}  # fmt: skip
 
 
-@pytest.mark.parametrize(("lean", "full"), PAIRS)
-def test_defaults_are_those_of_the_estimator(lean: type, full: type):
+@pytest.mark.parametrize(("plain", "full"), PAIRS)
+def test_defaults_are_those_of_the_estimator(plain: type, full: type):
     asked = inspect.signature(full.__init__).parameters.values()
     theirs = {p.name: p.default for p in asked if p.name != "self"}
-    ours: dict = dict(lean.defaults)  # pyright: ignore[reportAttributeAccessIssue]
+    ours: dict = dict(plain.defaults)  # pyright: ignore[reportAttributeAccessIssue]
     assert ours == {name: theirs[name] for name in ours}
     assert set(theirs) - set(ours) <= GIVEN
 
@@ -99,19 +104,19 @@ def test_choice_is_that_of_the_estimator(models: str, loss: str, d: int, tmp_pat
     decay = 5.0 if models == "relu" else "cv"
     options |= {"weight_decay": decay, "scaling": "standardize", "random_state": 0}
     weight = rng.uniform(0.5, 2.0, 40) if models == "quadratic" else None
-    lean = LeanChoice(**options).fit(X, y, weight)
+    plain = PlainChoice(**options).fit(X, y, weight)
     full = ProvedNetworkRegressor(**options).fit(X, y, weight)
-    assert lean.model_ == full.model_
-    assert lean.best_estimator_.certificate_ == full.best_estimator_.certificate_
-    assert lean.choice_statement() == full.choice_statement()
-    assert lean.gap_statement() == full.gap_statement()
-    for mine, other in zip(lean.candidates_, full.candidates_, strict=True):
+    assert plain.model_ == full.model_
+    assert plain.best_estimator_.certificate_ == full.best_estimator_.certificate_
+    assert plain.choice_statement() == full.choice_statement()
+    assert plain.gap_statement() == full.gap_statement()
+    for mine, other in zip(plain.candidates_, full.candidates_, strict=True):
         assert (mine.name, mine.losses, mine.note) == (other.name, other.losses, other.note)
-    np.testing.assert_array_equal(lean.predict(X), full.predict(X))
-    assert lean.score(X, y) == pytest.approx(full.score(X, y), rel=1e-12)
-    assert lean.baseline_.score(X, y) == pytest.approx(full.baseline_.score(X, y), rel=1e-9)
-    files = [tmp_path / "lean.safetensors", tmp_path / "full.safetensors"]
-    lean.save(files[0])
+    np.testing.assert_array_equal(plain.predict(X), full.predict(X))
+    assert plain.score(X, y) == pytest.approx(full.score(X, y), rel=1e-12)
+    assert plain.baseline_.score(X, y) == pytest.approx(full.baseline_.score(X, y), rel=1e-9)
+    files = [tmp_path / "plain.safetensors", tmp_path / "full.safetensors"]
+    plain.save(files[0])
     full.save(files[1])
     assert files[0].read_bytes() == files[1].read_bytes()
 
