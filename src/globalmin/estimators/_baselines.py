@@ -19,7 +19,8 @@ from globalmin.losses.several import SeveralOutputs
 
 _LEAST_SHARE = 1e-12  # of a class that a fold never saw
 PENALTIES = np.geomspace(10.0, 1e-5, 13)
-"""Per row: half the squared coefficients times this, beside the mean loss."""
+"""Per row: half the squared coefficients times this, beside the mean loss; squared_hinge is
+liblinear's, twice ours."""
 
 
 @dataclass(frozen=True)
