@@ -38,6 +38,7 @@ def test_a_table_of_text_dates_and_gaps_is_fitted_reported_and_predicted(run, pe
     page = (out / "report.html").read_text(encoding="utf-8")
     assert "How the columns became numbers" in page
     assert "name: left out, no value of it is there often enough" in page
+    assert "Days count from 1 January 1970, weekdays from Monday = 1." in page
     facts = json.loads((out / "fit.json").read_text())
     assert facts["classes"] == ["no", "yes"]
     # the model, used tomorrow, says what it said today

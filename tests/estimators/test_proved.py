@@ -326,3 +326,8 @@ def test_a_softmax_is_one_network_with_one_proof_beside_the_same_folds():
     assert set(model.predict(X)) == set(names)
     with pytest.raises(gm.DataError, match="only additive networks have several outputs"):
         gm.ProvedNetworkClassifier(models="quadratic", loss="softmax").fit(X, names)
+
+
+def test_one_class_is_refused_by_its_name():
+    with pytest.raises(gm.DataError, match="one class only, 'a'; a classifier needs"):
+        gm.choose_model(np.arange(8.0)[:, None], ["a"] * 8)

@@ -127,6 +127,12 @@ def test_rounding_is_counted_as_fractions_count_it(pairs):
         assert wrong <= quotient.inexact <= wrong + tiny + int((np.abs(b) < 2.0**-470).sum())
 
 
+def test_labels_of_several_outputs_at_once_are_refused_with_how_to_give_one():
+    net = network("tanh", (5, 6, 2))
+    with pytest.raises(gm.DataError, match=r"one label per row: .* output=j with y\[:, j\]"):
+        net.with_data(ROWS, np.ones((len(ROWS), 2)), output=0)
+
+
 def test_the_error_of_a_product_that_underflows_is_not_taken_for_zero():
     """At 2^-980 the error, 2^-1084, is below all doubles; the product is rounded all the same."""
     tiny = np.array([2.0**-490 * (1 + 2.0**-52)])
@@ -203,3 +209,26 @@ def test_other_scalings_are_done_before_the_data_set():
     posed = scaled.with_data(ROWS, ROWS[:, 0])
     assert np.array_equal(posed.data.X[:, :-1], ROWS * 3.0 + np.arange(5.0))
     assert "inputs first: multiply, add" in str(scaled)
+
+
+@pytest.mark.parametrize("suffix", [".onnx", ".keras", ".pt", ".pth", ".safetensors"])
+def test_a_file_that_is_not_there_is_called_so(tmp_path, suffix):
+    path = tmp_path / f"nothere{suffix}"
+    with pytest.raises(gm.DataError, match="there is no such file"):
+        gm.interop.from_file(path)
+    with pytest.raises(gm.DataError, match="there is no such file"):
+        gm.examine(path, (ROWS, ROWS[:, 0]))
+
+
+def test_our_own_and_damaged_safetensors_are_no_state_dicts(tmp_path):
+    path = tmp_path / "model.safetensors"
+    gm.save_network(path, gm.ShallowNetwork([[1.0, 2.0]], [1.0]))
+    with pytest.raises(gm.DataError, match=r"a model of globalmin.*load_network"):
+        gm.interop.from_file(path)
+    assert gm.load_network(tmp_path).network.width == 1  # its folder will do
+    path.write_bytes(path.read_bytes()[:20])
+    with pytest.raises(gm.DataError, match="not a readable safetensors file"):
+        gm.interop.from_file(path)
+    path.unlink()
+    with pytest.raises(gm.DataError, match=r"model\.safetensors: there is no such file"):
+        gm.load_network(tmp_path)

@@ -115,6 +115,15 @@ def test_labels_that_are_no_classes_of_a_classifier_are_refused_and_signs_stay(k
         gm.examine(model, (X, np.where(names == "yes", 1, 0)), weight_decay=1.0, loss="logistic")
 
 
+def test_text_labels_are_refused_where_the_model_names_no_classes() -> None:
+    X, _ = _table(6)
+    names = np.array(["no", "yes", "no", "no", "yes", "yes"])
+    weights = ([[1.0, 0.0]], [0.0], [1.0])
+    for given in (names, names.astype(object)):
+        with pytest.raises(DataError, match=r"y holds text .*write the two classes as -1 and 1"):
+            gm.optimality_gap(weights, (X, given), "logistic", weight_decay=1.0)
+
+
 def test_an_estimator_of_another_class_is_refused_with_where_its_own_gap_is() -> None:
     X, y = _table(20)
     model = gm.AdditiveNetworkRegressor(weight_decay=2.0, certify=False).fit(X, y)

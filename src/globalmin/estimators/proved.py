@@ -335,8 +335,8 @@ class ProvedNetworkClassifier(ClassifierMixin, _WithEstimators):
         self.classes_, codes = np.unique(checked[1], return_inverse=True)
         if len(self.classes_) < 2:
             raise DataError(
-                f"y has one class only, {self.classes_[0]!r}; a classifier needs at least two "
-                "classes"
+                f"y has one class only, {self.classes_.tolist()[0]!r}; a classifier needs at "
+                "least two classes"
             )
         labels = [*_signs(codes, len(self.classes_)).T]
         if self.loss == "softmax":

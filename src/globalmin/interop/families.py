@@ -160,7 +160,10 @@ def posed(network: ImportedNetwork, X: ArrayLike, y: ArrayLike, output: int | No
     rows = as_matrix(X, "X")
     labels = as_floats(y, "y").ravel()
     if labels.shape != (len(rows),):
-        raise DataError(f"y has {labels.size} entries but X has {len(rows)} rows; give one label")
+        raise DataError(
+            f"y has {labels.size} entries but X has {len(rows)} rows; give one label per row: of "
+            "several outputs one, as output=j with y[:, j]"
+        )
     notes = list(one.notes)
     if len(one.layers) == 2:
         made: ShallowNetwork | DeepNetwork = shallow(one)

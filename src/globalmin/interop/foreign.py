@@ -62,6 +62,8 @@ def from_file(
         Function of the outputs, for files that hold tensors only.
     """
     kind = SUFFIXES.get(Path(path).suffix.lower())
+    if not Path(path).is_file():
+        raise DataError(f"{path}: there is no such file; check the path")
     if kind == "onnx":
         from globalmin.interop.onnx_graphs import from_onnx
 
@@ -75,12 +77,26 @@ def from_file(
 
         return from_torch(path, activation=activation, output=output)
     if Path(path).suffix.lower() == ".safetensors":
-        from safetensors.numpy import load_file
-
         from globalmin.interop.state_dicts import from_tensors
 
-        return from_tensors(load_file(path), activation, Path(path).name, output=output)
+        return from_tensors(_tensors(Path(path)), activation, Path(path).name, output=output)
     raise DataError(
         f"{path}: the suffix {Path(path).suffix!r} is not known; give .onnx, .keras, .pt, .pth or "
         ".safetensors"
     )
+
+
+def _tensors(path: Path) -> dict[str, Any]:
+    """Those of a .safetensors file; a model of globalmin is told apart by its header."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="numpy") as stream:
+            if str((stream.metadata() or {}).get("format", "")).startswith("globalmin-"):
+                raise DataError(
+                    f"{path}: a model of globalmin, not of another framework; read it with "
+                    "gm.load_network, or gm.load to predict"
+                )
+            return {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118
+    except (OSError, SafetensorError) as error:
+        raise DataError(f"{path}: not a readable safetensors file ({error})") from error

@@ -56,6 +56,13 @@ class Given:
     linear: str | float = "none"
     output: str = "identity"
 
+    def __post_init__(self) -> None:
+        if self.y.dtype.kind in "OSU" and self.y.size and isinstance(self.y.flat[0], str | bytes):
+            raise DataError(
+                f"y holds text ({self.y.flat[0]!r}), and this model does not say which of its "
+                "classes is which; write the two classes as -1 and 1"
+            )
+
     def loss_or(self, asked: str | Loss | None) -> str | Loss:
         """The loss asked for, else that of the model, else "squared"; refused where the network
         here is the model without its output function, and the loss is none of those that contain

@@ -168,6 +168,7 @@ def load_networks(path: str | os.PathLike[str]) -> StoredSeveral:
 def _read(path: Path) -> tuple[Tensors, dict[str, str]]:
     from safetensors import SafetensorError, safe_open
 
+    path = path / "model.safetensors" if path.is_dir() else path
     if not path.is_file():
         raise DataError(
             f"{path}: there is no such file; give a network file, or the output folder of a fit"
