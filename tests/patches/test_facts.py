@@ -96,4 +96,5 @@ def test_gradients_of_samples_are_within_the_bound_of_the_plan() -> None:
         for z in Z[:50]:
             g = filter_gradient(z[None], filter_outputs(z[None], w_star), w)
             largest = max(largest, float(np.linalg.norm(g)))
-    assert 0.3 * bound < largest <= bound
+    # attained, up to the roundings of a gradient of some ten terms
+    assert 0.3 * bound < largest <= bound * (1 + 1e-14)

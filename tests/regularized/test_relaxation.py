@@ -105,5 +105,6 @@ def test_golden_example_of_two_rows() -> None:
     problem = RelaxedProblem(rows, np.ones((2, 1)), np.zeros(1), 0.5, loss, np.zeros(1))
     found = solve_relaxation(problem, tol=1e-8)
     t = 0.5 / np.sqrt(2.0)
-    assert found.value == pytest.approx(2 * t - t * t, rel=1e-6)
+    # a Newton matrix that rounding had left indefinite once ended the path at 2e-6, on one machine
+    assert found.value == pytest.approx(2 * t - t * t, rel=1e-7)
     assert found.u == pytest.approx([t, -t], rel=1e-5)

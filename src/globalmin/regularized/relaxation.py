@@ -14,6 +14,7 @@ Everything here is floating point. What is proved is proved from the witness, se
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -28,6 +29,7 @@ from globalmin.regularized.spectral import SpectralWitness, row_norms, witness_o
 # boundary that the next center takes more steps than are saved
 _GROWTH = 3.0
 _NEWTON_STEPS = 40
+_SHIFTS = (1e-14, 1e-12, 1e-10, 1e-8)  # of the diagonal of a Newton matrix
 _DECREMENT = 0.3  # squared, near enough to the center for the next weight
 
 
@@ -246,8 +248,7 @@ def _newton_step(
     gradient = local_gradient - np.einsum("nzo,nz->no", cross, solved[:, :, -1])
     g, H = _assembled(problem, gradient, reduced)
     _add_global(problem, point, weight, g, H)
-    H[np.diag_indices_from(H)] *= 1.0 + 1e-14
-    x = -cho_solve(cho_factor(H, check_finite=False), g)
+    x = -_solved(H, g)
     step = _split(problem, x)
     outer = np.stack(_outer(problem, step), axis=1)
     dz = -solved[:, :, -1] - np.einsum("nzo,no->nz", solved[:, :, :-1], outer)
@@ -255,6 +256,19 @@ def _newton_step(
     # g.x of the reduced system plus what the elimination of z contributes
     decrement = -float(g @ x) + float(np.einsum("nz,nz->", gradient_z, solved[:, :, -1]))
     return full, decrement
+
+
+def _solved(H: Array, g: Array) -> Array:
+    """H^-1 g, or of H with a little more on its diagonal where rounding has left it indefinite: the
+    step is then shorter in directions that are flat, and still goes down.
+    """
+    diagonal = np.diag_indices_from(H)
+    kept = H[diagonal]
+    for shift in _SHIFTS:
+        H[diagonal] = kept * (1.0 + shift)
+        with suppress(LinAlgError):
+            return cho_solve(cho_factor(H, check_finite=False), g)
+    raise LinAlgError("the Newton matrix is not positive definite")
 
 
 def _outer(problem: RelaxedProblem, step: RelaxedPoint) -> list[Array]:
