@@ -117,6 +117,16 @@ def test_free_hidden_biases_are_proved_by_cones_and_nearly_as_well_by_slabs() ->
     assert _is_accepted(problem, slabs) <= 0.1 * run.objective
 
 
+@pytest.mark.filterwarnings("error")
+def test_rows_of_one_class_are_proved_though_the_sums_of_u_vanish() -> None:
+    """The infimum, 0, is approached by the intercept alone; heights of 1e-310 were divided by."""
+    problem = replace(_problem(4, 1.0, "logistic", n=12, hidden_bias="free"), y=np.ones(12))
+    run = train_relu(problem, starts=1, max_cones=2000)
+    proof = prove(run.network, problem, run=run)
+    assert proof.verdict == "ACCEPTED"
+    assert 0.0 <= proof.gap <= 1e-9 * 12 * np.log(2.0)  # of the loss of the output 0
+
+
 def test_gap_is_small_where_few_columns_let_the_cones_close() -> None:
     """Two columns at a fifth of the largest decay: within a thousandth."""
     problem = _problem(5, 1.0, n=40)

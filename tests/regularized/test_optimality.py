@@ -11,6 +11,7 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 import globalmin as gm
 from globalmin.errors import DataError
+from globalmin.losses import get_loss
 from globalmin.proving.rounded_text import above
 from globalmin.regularized.objective import objective
 from globalmin.regularized.own_network import read_model
@@ -115,12 +116,31 @@ def test_labels_that_are_no_classes_of_a_classifier_are_refused_and_signs_stay(k
         gm.examine(model, (X, np.where(names == "yes", 1, 0)), weight_decay=1.0, loss="logistic")
 
 
+@pytest.mark.parametrize("loss", ["logistic", "hinge"])
+def test_zeros_and_ones_are_the_signs_of_a_network_that_names_no_classes(loss: str) -> None:
+    """1 is the class of positive outputs; other losses, and other pairs of numbers, stay."""
+    X, y = _table(20)
+    signs = np.where(y > np.median(y), 1.0, -1.0)
+    weights = ([[1.0, 0.5], [-0.3, 1.0]], [0.1, 0.0], [1.0, -0.5], 0.2)
+    options: dict[str, Any] = {"weight_decay": 2.0, **QUICK}
+    found = gm.optimality_gap(weights, (X, signs), loss, **options)
+    for labels in ((signs > 0).astype(int), signs > 0):
+        same = gm.optimality_gap(weights, (X, labels), loss, **options)
+        assert (same.objective, same.gap) == (found.objective, found.gap)
+    turned = gm.optimality_gap(weights, (X, (signs < 0).astype(float)), loss, **options)
+    assert turned.objective > found.objective
+    with pytest.raises(DataError, match="needs"):
+        gm.optimality_gap(weights, (X, signs + 1.0), loss, **options)
+    zeros = read_model(weights, (X, (signs > 0).astype(float)))
+    assert zeros.labels_for(get_loss("squared")) is zeros.y
+
+
 def test_text_labels_are_refused_where_the_model_names_no_classes() -> None:
     X, _ = _table(6)
     names = np.array(["no", "yes", "no", "no", "yes", "yes"])
     weights = ([[1.0, 0.0]], [0.0], [1.0])
     for given in (names, names.astype(object)):
-        with pytest.raises(DataError, match=r"y holds text .*write the two classes as -1 and 1"):
+        with pytest.raises(DataError, match=r"y holds text .*the two classes as -1 and 1, or 0"):
             gm.optimality_gap(weights, (X, given), "logistic", weight_decay=1.0)
 
 

@@ -67,7 +67,8 @@ def examine(
     data : Any
         The pair (X, y) of raw rows and labels it was trained on; a `Dataset` for networks of ours.
     loss : str | None
-        Another convex loss, see `get_loss` (two classes are -1 and 1); it needs a weight decay.
+        Another convex loss, see `get_loss` (two classes are -1 and 1, or 0 and 1); it needs
+        a weight decay.
     weight_decay : float | None
         b > 0 of the summed loss, n times that of a mean loss.
     output : int | None

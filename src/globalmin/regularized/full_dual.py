@@ -35,6 +35,7 @@ SHRINK = 1e-7  # of u, so that the matrices of R4 are positive definite with thi
 MAX_CONES = 100_000  # the checker needs 20 microseconds for each, in integers up to 500
 # room above H, cones; coarse at first, where a search that does not end is found out cheaply
 _LADDER = (3.0, 1.0, 0.3, 0.03, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 1e-6)
+_LOW = 1e-3  # a height, as a share of b; with every room of the ladder u need not be scaled
 _BETWEEN = 2  # rooms tried between the last one that closed and the first one that did not
 _MORE_CONES = 1.1  # the checker's integers may need a few more cones than these floats
 _HIGHER = 20  # times that a search may correct the estimate of H
@@ -305,7 +306,8 @@ def floor_by_cones(
     The room above H shrinks until the floor reaches `target` or the search grows too long. With
     free hidden biases the rows are differences to every row in turn.
     """
-    height = estimate_height(design, u, np.random.default_rng(seed), known)
+    # far below b nothing is gained by knowing how far
+    height = max(estimate_height(design, u, np.random.default_rng(seed), known), _LOW * design.b)
     best, closed, failed, limit = None, np.inf, 0.0, int(max_cones / _MORE_CONES)
     rooms = list(_LADDER)
     while rooms and (best is None or best.floor < target):
@@ -319,7 +321,7 @@ def floor_by_cones(
             failed = room
         else:
             height, closed = reached, room
-            scale = min(1.0, design.b / (height * (1.0 + room))) if height > 0 else 1.0
+            scale = min(1.0, design.b / (height * (1.0 + room)))
             best = _higher(best, FullBound(scale * u, floor_of(design, scale * u), "cones"))
         rooms = [np.sqrt(closed * failed), *rooms[1:]] if failed and rooms else rooms
     return best

@@ -140,7 +140,8 @@ def optimality_gap(
     data : Any
         The pair (X, y) it was trained on, or a `Dataset`; raw rows for a fitted estimator.
     loss : str | Loss | None
-        See `get_loss`; by default that of the model, else "squared". Two classes are -1 and 1.
+        See `get_loss`; by default that of the model, else "squared". Two classes are -1 and 1,
+        or 0 and 1.
     weight_decay : float | None
         b > 0 of the summed loss (n times that of a mean loss); by default that of the model.
     hidden_bias : str | None
@@ -179,11 +180,12 @@ def optimality_gap(
     given = read_model(model, data)
     rules = {"hidden_bias": hidden_bias, "intercept": intercept, "linear": linear}
     penalty = _penalty(given, weight_decay, tau, rules)
+    chosen = get_loss(given.loss_or(loss))
     problem = RegularizedProblem(
         given.X,
-        given.y,
+        given.labels_for(chosen),
         penalty,
-        get_loss(given.loss_or(loss)),
+        chosen,
         groups="all",
         sample_weight=sample_weight,
     )

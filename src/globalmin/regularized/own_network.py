@@ -60,7 +60,7 @@ class Given:
         if self.y.dtype.kind in "OSU" and self.y.size and isinstance(self.y.flat[0], str | bytes):
             raise DataError(
                 f"y holds text ({self.y.flat[0]!r}), and this model does not say which of its "
-                "classes is which; write the two classes as -1 and 1"
+                "classes is which; write the two classes as -1 and 1, or 0 and 1"
             )
 
     def loss_or(self, asked: str | Loss | None) -> str | Loss:
@@ -77,6 +77,15 @@ class Given:
                 "function"
             )
         return chosen
+
+    def labels_for(self, loss: Loss) -> Array:
+        """The labels; for a loss of two classes 0 and 1 count as -1 and 1, as torch counts them:
+        1 is the class of positive outputs.
+        """
+        y = self.y
+        if loss.labels == "signs" and y.dtype.kind in "biuf" and np.isin(y, (0, 1)).all():
+            return np.where(y == 1, 1.0, -1.0)
+        return y
 
 
 def read_model(model: Any, data: Any) -> Given:
