@@ -28,6 +28,7 @@ from globalmin.cli.terminal import print_json, print_rows, say, working
 from globalmin.errors import DataError
 from globalmin.estimators._proved import TASKS, are_whole, is_classification
 from globalmin.files import canonical_json
+from globalmin.regularized.effects import effects_table
 from globalmin.regularized.objective import SHAPES
 from globalmin.regularized.terms import DRAWN, table_of
 from globalmin.report import regularized_page
@@ -291,6 +292,10 @@ def _write(model: Any, given: Labeled, target: str, staging: Path) -> list[str |
             drawing.save(lambda i=i: chosen.plot_interactions(target=i), stem)
             found = chosen.interactions_[i] if len(chosen.networks_) > 1 else chosen.interactions_
             stem.with_suffix(".csv").write_text(found.as_csv(), encoding="utf-8")
+        else:
+            drawing.save(lambda i=i: chosen.plot_effects(X, target=i), stem)
+            table = effects_table(chosen.effects(X, target=i)[:DRAWN])
+            stem.with_suffix(".csv").write_text(table, encoding="utf-8")
     model.save(staging / MODEL)
     stored = load_networks(staging / MODEL)
     told = {"recipe": given.recipe.to_json(), "target": target}
@@ -383,7 +388,8 @@ def _candidate_rows(choice: dict[str, Any]) -> list[tuple[str, str, str]]:
 def _readable(facts: dict[str, Any]) -> str:
     """What of the model a person can read, the largest first."""
     if facts["network"]["kind"] == "relu":
-        return f"nothing by itself; floor proved by {', '.join(map(str, facts['bounds']))}"
+        bounds = ", ".join(map(str, facts["bounds"]))
+        return f"effects of columns, in the report; floor proved by {bounds}"
     names = [term["name"] for term in facts["terms"][:8]]
     return ", ".join(names) or "no column is used: the network is a constant"
 

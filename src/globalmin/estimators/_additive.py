@@ -13,7 +13,7 @@ from globalmin._options import Scaling
 from globalmin._types import Array
 from globalmin.errors import DataError
 from globalmin.estimators._gap import require_fitted
-from globalmin.estimators._regularized import RegularizedEstimator
+from globalmin.estimators._regularized import RegularizedEstimator, column_names
 from globalmin.losses import get_loss
 from globalmin.regularized.objective import Groups, HiddenBias
 from globalmin.regularized.preparation import Settings
@@ -120,7 +120,7 @@ class AdditiveNetworkEstimator(RegularizedEstimator):
         steps = (
             self.preprocessing_ if isinstance(self.preprocessing_, list) else [self.preprocessing_]
         )
-        names = self._names()
+        names = column_names(self, self._rows.shape[1])
         joint = self._joint()
         if joint is not None:
             return [
@@ -136,12 +136,6 @@ class AdditiveNetworkEstimator(RegularizedEstimator):
         """The network, if its outputs share their neurons."""
         network = self.networks_[0]
         return network if isinstance(network, SharedNetwork) else None
-
-    def _names(self) -> list[str]:
-        given = getattr(self, "feature_names_in_", None)
-        if given is not None:
-            return [str(name) for name in given]
-        return [f"column {j}" for j in range(self._rows.shape[1])]
 
     def plot_terms(
         self, X: Any = None, y: Any = None, *, target: int = 0, most: int = DRAWN

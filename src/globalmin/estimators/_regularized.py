@@ -241,6 +241,12 @@ def named_steps(steps: Sequence[Preprocessing], model: Any) -> list[Preprocessin
     return [replace(step, feature_names=tuple(str(name) for name in names)) for step in steps]
 
 
+def column_names(model: Any, count: int) -> list[str]:
+    """The names of the columns, or their numbers."""
+    given = getattr(model, "feature_names_in_", None)
+    return [f"column {j}" for j in range(count)] if given is None else [str(name) for name in given]
+
+
 def _named(problem: RegularizedProblem, names: Sequence[Any] | None = None) -> str:
     """The class of networks in words; its rules by the names of columns, or their places from 0."""
     if problem.penalty.neurons == "quadratic":

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -18,12 +18,13 @@ from globalmin._types import Array, Indices
 from globalmin.data import Dataset
 from globalmin.estimators._gap import Gap, part_of, require_fitted, single
 from globalmin.estimators._networks import ProvedNetworks
-from globalmin.estimators._regularized import named_steps
+from globalmin.estimators._regularized import column_names, named_steps
 from globalmin.files import canonical_json
 from globalmin.losses import Loss
 from globalmin.proving.producer import prove
 from globalmin.proving.proof import Proof, no_proof
 from globalmin.regularized.dual import scale_words
+from globalmin.regularized.effects import Effect, effects_of
 from globalmin.regularized.folds import random_state_of
 from globalmin.regularized.full_run import (
     FullRun,
@@ -35,7 +36,11 @@ from globalmin.regularized.full_run import (
 from globalmin.regularized.network import RegularizedNetwork
 from globalmin.regularized.objective import HiddenBias, Penalty, RegularizedProblem
 from globalmin.regularized.preparation import followed, subset
+from globalmin.regularized.terms import DRAWN
 from globalmin.shallow.storage import save_networks
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 # of the largest decay that is worth trying
 CV_SHARES = (0.5, 0.3, 0.17, 0.1, 0.06, 0.03, 0.017, 0.01)
@@ -195,6 +200,39 @@ class ReluNetworkEstimator(ProvedNetworks):
             of=self._scales[j],
             notes=(f"weight decay {self.weight_decay_:.4g}", f"floor proved by {bound}"),
         )
+
+    def plot_effects(self, X: Any, *, target: int = 0, most: int = DRAWN) -> Figure:
+        """What each column does to the output: the column moved through its range at the rows, the
+        other columns as they are. Measured, not proved.
+
+        Parameters
+        ----------
+        X : Any
+            Raw rows, those of `fit` for example.
+        target : int
+            The class, where there are more than two.
+        most : int
+            Columns to draw at most, those that move the output most.
+        """
+        from globalmin.regularized.figures import draw_effects
+
+        found = self.effects(X, target=target)[:most]
+        return draw_effects(found, np.asarray(X, dtype=np.float64))
+
+    def effects(self, X: Any, *, target: int = 0) -> list[Effect]:
+        """What `plot_effects` draws, of all columns, the largest first.
+
+        Parameters
+        ----------
+        X : Any
+            Raw rows.
+        target : int
+            The class, where there are more than two.
+        """
+        require_fitted(self)
+        rows = np.asarray(X, dtype=np.float64)
+        names = column_names(self, rows.shape[1])
+        return effects_of(self.networks_[target], self.preprocessing_, rows, names)
 
     def summary(self) -> str:
         """Deprecated: the older name of `gap_statement`."""

@@ -16,7 +16,7 @@ from globalmin.data.preprocessing import Preprocessing
 from globalmin.data.sparse import is_sparse
 from globalmin.errors import DataError
 from globalmin.estimators._gap import require_fitted
-from globalmin.estimators._regularized import RegularizedEstimator, Run
+from globalmin.estimators._regularized import RegularizedEstimator, Run, column_names
 from globalmin.losses import get_loss
 from globalmin.regularized.interactions import Interactions, interactions_of
 from globalmin.regularized.objective import RegularizedProblem
@@ -85,7 +85,7 @@ class ReadsInteractions:
         given = self.preprocessing_
         steps = given if isinstance(given, list) else [given]
         networks = self._squares()
-        names = self._names(networks[0].n_features)
+        names = column_names(self, networks[0].n_features)
         pairs = zip(networks, steps, strict=True)
         found = [interactions_of(network, step, names) for network, step in pairs]
         return found[0] if len(found) == 1 else found
@@ -105,12 +105,6 @@ class ReadsInteractions:
 
         found = self.interactions_
         return draw_interactions(found[target] if isinstance(found, list) else found, most)
-
-    def _names(self, count: int) -> list[str]:
-        given = getattr(self, "feature_names_in_", None)
-        if given is not None:
-            return [str(name) for name in given]
-        return [f"column {j}" for j in range(count)]
 
 
 class SquaresNetworkEstimator(ReadsInteractions, RegularizedEstimator):

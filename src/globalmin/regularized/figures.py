@@ -1,5 +1,5 @@
-"""Pictures of the terms of an additive network: arrays in, a matplotlib Figure out; nothing is
-trained here.
+"""Pictures of the terms of an additive network, and of what columns do in a network that sees all
+of them: arrays in, a matplotlib Figure out; nothing is trained here.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import numpy as np
 
 from globalmin import drawing
 from globalmin._types import Array
+from globalmin.regularized.effects import Effect
 from globalmin.regularized.interactions import shortened
 from globalmin.regularized.terms import Term
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LONGEST = 20  # columns of a name beside a surface; longer ones lose their middle
+_LINES = 40  # single rows in a panel of effects
 _POINTS = 2000  # drawn at most; more make a picture black and a file large
 
 
@@ -82,6 +84,33 @@ def draw_classes(
             _ticks(axes, X[shown, column])
             axes.set_xlabel(next(iter(own.values())).name)
         figure.legend(*shared.get_legend_handles_labels(), loc="outside right upper", fontsize=7)
+    return figure
+
+
+def draw_effects(effects: Sequence[Effect], X: Array) -> Figure:
+    """One panel per column: the mean output as the column moves (thick), single rows (thin), and
+    the values of the rows as ticks.
+    """
+    from matplotlib.figure import Figure
+
+    with drawing.style():
+        across = min(3, max(len(effects), 1))
+        down = math.ceil(len(effects) / across)
+        figure = Figure(figsize=(2.6 * across, 2.1 * down), layout="constrained")
+        shown = np.linspace(0, len(X) - 1, min(len(X), _POINTS)).astype(int)
+        shared: Any = None
+        for i, effect in enumerate(effects):
+            axes = figure.add_subplot(down, across, i + 1, sharey=shared)
+            shared = shared or axes
+            every = max(len(effect.outputs) // _LINES, 1)
+            axes.plot(
+                effect.places, effect.outputs[::every][:_LINES].T, color=drawing.MUTED,
+                linewidth=0.5, alpha=0.4, zorder=1,
+            )  # fmt: skip
+            axes.plot(effect.places, effect.mean, color=drawing.BLUE, zorder=3)
+            _few_labels(axes, X[shown, effect.column])
+            _ticks(axes, X[shown, effect.column])
+            axes.set_xlabel(effect.name)
     return figure
 
 

@@ -37,13 +37,18 @@ BOUNDS = {
     "slabs": "one matrix inequality for each sign and slab of the hidden bias (R4-free)",
     "quadratic": "the largest eigenvalue of one matrix (R5)",
 }
+LABELS = {
+    "additive": "The terms as curves, with the rows",
+    "quadratic": "Who interacts with whom",
+    "relu": "What each column does to the output",
+}
 _PANEL = 190.0  # points that a panel of a picture is wide, nearly
 _ROUNDING = 1e-12  # of a number that went through decimals
 
 
 def picture_stem(kind: str, j: int, count: int) -> str:
     """Name of the picture of one network, without its ending."""
-    name = "interactions" if kind == "quadratic" else "terms"
+    name = {"quadratic": "interactions", "relu": "effects"}.get(kind, "terms")
     return name if count == 1 else f"{name}-{j}"
 
 
@@ -137,16 +142,13 @@ def _part(facts: Mapping[str, Any], folder: Path, j: int, count: int) -> dict[st
 def _pictures(facts: Mapping[str, Any], folder: Path, j: int, count: int) -> list[dict[str, Any]]:
     """Those of one network; a file about several classes together has one for each."""
     kind, networks = facts["network"]["kind"], len(facts["network"]["width"])
-    if kind == "relu":
-        return []
-    label = (
-        "The terms as curves, with the rows" if kind == "additive" else "Who interacts with whom"
-    )
     which = [j] if count == networks else list(range(networks))
     found = []
     for i in which:
         stem = picture_stem(kind, i, networks)
-        drawn = as_inline((folder / f"{stem}.svg").read_text("utf-8"), f"terms{i}", label)
+        if kind == "relu" and not (folder / f"{stem}.svg").is_file():
+            continue  # folders of before there was one
+        drawn = as_inline((folder / f"{stem}.svg").read_text("utf-8"), f"terms{i}", LABELS[kind])
         table = folder / f"{stem}.csv"  # folders of before there was one have none
         is_there = table.is_file() and table.stat().st_size <= MAX_BYTES
         found.append(
