@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import typer
 
-from globalmin import drawing
 from globalmin.cli import terminal
 from globalmin.cli.options import FitOptions, check_choice, check_output
 from globalmin.cli.output import plain_names, staged_folder
 from globalmin.cli.regularized_facts import cell, facts_of
+from globalmin.cli.regularized_pictures import write_pictures
 from globalmin.cli.roads import check_weight_decay
 from globalmin.cli.summary import recipe_rows
 from globalmin.cli.tables import Labeled, is_plain, read_labeled
@@ -28,9 +28,7 @@ from globalmin.cli.terminal import print_json, print_rows, say, working
 from globalmin.errors import DataError
 from globalmin.estimators._proved import TASKS, are_whole, is_classification
 from globalmin.files import canonical_json
-from globalmin.regularized.effects import effects_table
 from globalmin.regularized.objective import SHAPES
-from globalmin.regularized.terms import DRAWN, table_of
 from globalmin.report import regularized_page
 from globalmin.shallow.storage import load_networks, save_networks
 
@@ -283,36 +281,13 @@ def _write(model: Any, given: Labeled, target: str, staging: Path) -> list[str |
             (staging / name).write_bytes(content)
     X = given.table.X[rows[0]]
     y = given.labels[rows[0]] if model.loss in REGRESSION[:3] else None
-    for i in range(len(chosen.networks_)):
-        stem = staging / regularized_page.picture_stem(model.model_, i, len(chosen.networks_))
-        if model.model_ == "additive":
-            drawing.save(lambda i=i: chosen.plot_terms(X, y, target=i), stem)
-            stem.with_suffix(".csv").write_text(_terms_table(chosen, i), encoding="utf-8")
-        elif model.model_ == "quadratic":
-            drawing.save(lambda i=i: chosen.plot_interactions(target=i), stem)
-            found = chosen.interactions_[i] if len(chosen.networks_) > 1 else chosen.interactions_
-            stem.with_suffix(".csv").write_text(found.as_csv(), encoding="utf-8")
-        else:
-            drawing.save(lambda i=i: chosen.plot_effects(X, target=i), stem)
-            table = effects_table(chosen.effects(X, target=i)[:DRAWN])
-            stem.with_suffix(".csv").write_text(table, encoding="utf-8")
+    write_pictures(model.model_, chosen, X, y, staging)
     model.save(staging / MODEL)
     stored = load_networks(staging / MODEL)
     told = {"recipe": given.recipe.to_json(), "target": target}
     save_networks(staging / MODEL, stored.networks, stored.preprocessing, stored.metadata | told)
     _write_predictions(model, given, rows, staging / PREDICTIONS)
     return names
-
-
-def _terms_table(chosen: Any, i: int) -> str:
-    """The curves and surfaces of one picture as csv text."""
-    terms = chosen.terms_
-    if not terms or not isinstance(terms[0], list):
-        return table_of({"": terms[:DRAWN]})
-    if len(chosen.networks_) == 1:  # all classes in one picture
-        named = zip(chosen.classes_.tolist(), terms, strict=True)
-        return table_of({str(name): part for name, part in named})
-    return table_of({"": terms[i][:DRAWN]})
 
 
 def _write_predictions(
