@@ -4,19 +4,15 @@ strict mode, and turn the formulas into MathML, which browsers draw without a sc
 
 from __future__ import annotations
 
-import html
-import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import mathml
 import theorem_table
-from latex2mathml.converter import convert
 
 ROOT = Path(__file__).resolve().parent.parent
-# what the extension arithmatex leaves of $...$ and of $$...$$
-FORMULA = re.compile(r'<(span|div) class="arithmatex">\s*\\([(\[])(.*?)\\[)\]]\s*</\1>', re.DOTALL)
 
 
 def main() -> int:
@@ -30,18 +26,8 @@ def main() -> int:
         [str(zensical), "build", "--clean", "--strict"], cwd=ROOT, check=False
     ).returncode
     for page in (ROOT / "site").rglob("*.html"):
-        page.write_text(with_mathml(page.read_text(encoding="utf-8")), encoding="utf-8")
+        page.write_text(mathml.with_mathml(page.read_text(encoding="utf-8")), encoding="utf-8")
     return ended
-
-
-def with_mathml(page: str) -> str:
-    """The page with its marked formulas as MathML."""
-    return FORMULA.sub(_mathml, page)
-
-
-def _mathml(found: re.Match[str]) -> str:
-    display = "block" if found[2] == "[" else "inline"
-    return str(convert(html.unescape(found[3]).strip(), display=display))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from scripts.mathml import with_mathml
 
 ROOT = Path(__file__).resolve().parents[2]
 NEEDED = ("docs", "spec", "src", "scripts", "tests", "mkdocs.yml", "README.md", "pyproject.toml")
@@ -29,6 +30,20 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ended = subprocess.run(command, cwd=copy, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     return copy / "site"
+
+
+@pytest.mark.parametrize(
+    ("marked", "drawn"),
+    [
+        ('<span class="arithmatex">\\(a &lt; b\\)</span>', "<mo>&#x0003C;</mo><mi>b</mi>"),
+        ('<div class="arithmatex">\\[x^2\\]</div>', 'display="block"'),
+    ],
+)
+def test_a_formula_is_what_was_typed(marked: str, drawn: str) -> None:
+    page = with_mathml(f"<p>{marked}</p>")
+    assert page.startswith("<p><math")
+    assert drawn in page
+    assert ("block" in page) == ("div" in marked)
 
 
 def words(page: str) -> str:
