@@ -120,8 +120,8 @@ def total(measured: Iterable[dict[str, float]]) -> dict[str, float]:
 
 
 def number(value: float) -> str:
-    """With commas; not more than three decimals."""
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.3g}"
+    """With commas; of a broken number four digits."""
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.4g}"
 
 
 def kept(id: str, folder: Path = FOLDER) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from fractions import Fraction
 from itertools import product
 from math import isqrt
 
+import flint
 import numpy as np
 import pytest
 from tests.checker.cone_cases import integer_problem
@@ -16,12 +17,13 @@ from tests.oracles.circle_walk import highest
 from tests.oracles.fraction_dual import largest_square
 
 from globalmin_check import limits
-from globalmin_check.checks import Budget, ExactChecks
+from globalmin_check.checks import Budget, Checks, ExactChecks
 from globalmin_check.claims import dual_cones, shortest_vector
-from globalmin_check.fast import cone_rows, cones
+from globalmin_check.fast import cone_rows, cones, dual
 from globalmin_check.fast.cone_proposals import shortest
 from globalmin_check.fast.cone_rows import Rows, first_rows
 from globalmin_check.fast.rounding import NotProved, U, gamma
+from globalmin_check.verdict import CheckLine
 
 F = Fraction
 U_ = Fraction(U)
@@ -384,3 +386,32 @@ def test_weights_of_tangents_stay_between_zero_and_one():
     assert (share * 2.0**30 == np.rint(share * 2.0**30)).all()
     assert 0.2 < ((share > 0) & (share < 1)).mean() < 0.9
     assert isinstance(first_rows([[1, 0]], [1], F(1))[0], Rows)
+
+
+def line(number: str) -> CheckLine:
+    """A line of a report."""
+    return CheckLine(number, "", "", "", "proved")
+
+
+@pytest.mark.parametrize("needed", [1, 3, 4, 5])
+def test_checks_in_balls_begin_anew_at_every_precision(needed: int) -> None:
+    """What was recorded before stays, what a pass that did not prove recorded goes, and a pass
+    that proves nothing at the last precision is told.
+    """
+    checks, seen = Checks(Budget(), {}, 0), list[int]()
+    checks.lines = [line("before")]
+
+    def check() -> dict[str, str | float]:
+        seen.append(flint.ctx.prec)
+        checks.lines.append(line(f"pass {len(seen)}"))
+        if len(seen) < needed:
+            raise NotProved("open")
+        return {"passes": len(seen)}
+
+    if needed > len(limits.PRECISIONS):
+        with pytest.raises(NotProved, match="open"):
+            dual._at_rising_precision(check, checks)
+    else:
+        assert dual._at_rising_precision(check, checks) == {"passes": needed}
+        assert checks.lines == [line("before"), line(f"pass {needed}")]
+    assert tuple(seen) == limits.PRECISIONS[:needed]

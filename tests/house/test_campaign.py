@@ -36,7 +36,7 @@ def test_every_figure_is_there_and_its_tests_too():
 def test_numbers_of_one_name_are_added_and_the_largest_and_least_are_taken():
     parts = [{"files": 2, "largest s": 1.0, "least %": 9}, {"files": 3, "largest s": 4.0}]
     assert total([*parts, {"least %": 7}]) == {"files": 5, "largest s": 4.0, "least %": 7}
-    assert [number(x) for x in (1234567, 0.51234, 2.0)] == ["1,234,567", "0.512", "2"]
+    assert [number(x) for x in (1234567, 0.51234, 2.0)] == ["1,234,567", "0.5123", "2"]
 
 
 @pytest.mark.parametrize(
