@@ -28,12 +28,8 @@ def draw_terms(terms: Sequence[Term], X: Array, rest: Array | None = None) -> Fi
     """One panel per term: a curve over its column with the rows as ticks, or, with `rest` (what the
     whole model leaves over), among the points term + rest; a surface in colors with the rows.
     """
-    from matplotlib.figure import Figure
-
     with drawing.style():
-        across = min(3, max(len(terms), 1))
-        down = max(math.ceil(len(terms) / across), 1)
-        figure = Figure(figsize=(2.6 * across, 2.1 * down), layout="constrained")
+        figure, down, across = _with_room_for(len(terms))
         if not terms:
             axes = figure.add_subplot()
             axes.set_axis_off()
@@ -59,8 +55,6 @@ def draw_classes(
     """One panel per column with the curves of all classes (a list of terms each), the columns that
     move the outputs most first; the rows are ticks, and the first panel has the legend.
     """
-    from matplotlib.figure import Figure
-
     found: dict[tuple[int, ...], dict[int, Term]] = {}
     for o, part in enumerate(terms):
         for term in part:
@@ -69,9 +63,7 @@ def draw_classes(
     if not panels:
         return draw_terms([], X)
     with drawing.style():
-        across = min(3, len(panels))
-        down = math.ceil(len(panels) / across)
-        figure = Figure(figsize=(2.6 * across, 2.1 * down), layout="constrained")
+        figure, down, across = _with_room_for(len(panels))
         shown = np.linspace(0, len(X) - 1, min(len(X), _POINTS)).astype(int)
         shared: Any = None
         for i, own in enumerate(panels):
@@ -91,12 +83,8 @@ def draw_effects(effects: Sequence[Effect], X: Array) -> Figure:
     """One panel per column: the mean output as the column moves (thick), single rows (thin), and
     the values of the rows as ticks.
     """
-    from matplotlib.figure import Figure
-
     with drawing.style():
-        across = min(3, max(len(effects), 1))
-        down = math.ceil(len(effects) / across)
-        figure = Figure(figsize=(2.6 * across, 2.1 * down), layout="constrained")
+        figure, down, across = _with_room_for(len(effects))
         shown = np.linspace(0, len(X) - 1, min(len(X), _POINTS)).astype(int)
         shared: Any = None
         for i, effect in enumerate(effects):
@@ -112,6 +100,15 @@ def draw_effects(effects: Sequence[Effect], X: Array) -> Figure:
             _ticks(axes, X[shown, effect.column])
             axes.set_xlabel(effect.name)
     return figure
+
+
+def _with_room_for(panels: int) -> tuple[Figure, int, int]:
+    """An empty figure for so many panels, at most three side by side; its rows and columns."""
+    from matplotlib.figure import Figure
+
+    across = min(3, max(panels, 1))
+    down = max(math.ceil(panels / across), 1)
+    return Figure(figsize=(2.6 * across, 2.1 * down), layout="constrained"), down, across
 
 
 def _class_curve(axes: Any, term: Term | None, color: Any, name: str) -> None:
